@@ -1,0 +1,200 @@
+/**
+ * The replicated state held in memory, as tables of typed columns. This file is the contract that
+ * apply, the dispatcher and the features read; the implementations stand beside it. No JS object,
+ * Map entry or string exists per partition, cursor, lease or message. A slot is node-local and may be
+ * reused after its row is purged: never keep one across an await without re-checking its id.
+ */
+import type { ConsumerGroupId, Micros, PartitionId, QueueId, TenantId } from '../../common/ids.js';
+import type { QueueOptions, StartMode } from '../commands/catalogue.js';
+
+/** Queues are few: one object each. Mutated only by apply. */
+export interface QueueRow {
+  readonly id: QueueId;
+  readonly tenant: TenantId;
+  readonly name: string;
+  readonly createdAt: Micros;
+  options: QueueOptions;
+  /** Counts configure calls; 0 never occurs. */
+  optionsVersion: number;
+  /** False for queues that sprang into being by a push or pop and were never configured. */
+  configured: boolean;
+  /** Head of the partition chain (slot), -1 when empty; follow `PartitionTable.nextInQueue`. */
+  firstPartition: number;
+  partitionCount: number;
+  deadLetters: number;
+}
+
+export interface RegistrationRow {
+  readonly queueId: QueueId;
+  readonly groupId: ConsumerGroupId;
+  mode: StartMode;
+  instant: Micros;
+  readonly conflation: boolean;
+  readonly registeredAt: Micros;
+  readonly namespace: string;
+  readonly task: string;
+}
+
+export interface QueueTable {
+  find(tenant: TenantId, name: string): QueueRow | undefined;
+  byId(id: QueueId): QueueRow | undefined;
+  /** Live queues of a tenant in id order. */
+  list(tenant: TenantId): QueueRow[];
+  create(tenant: TenantId, name: string, createdAt: Micros, options: QueueOptions): QueueRow;
+  /** Marks the row dirty after a mutation. */
+  touch(queue: QueueRow): void;
+  /** O(1): unlinks the name; its partitions become garbage for purge steps. */
+  remove(queue: QueueRow): void;
+}
+
+export interface PartitionTable {
+  /** Slot of a live partition or -1. */
+  find(queueId: QueueId, name: string): number;
+  byId(id: PartitionId): number;
+  create(queue: QueueRow, name: string, createdAt: Micros): number;
+  id(slot: number): PartitionId;
+  queueId(slot: number): QueueId;
+  name(slot: number): string;
+  createdAt(slot: number): Micros;
+  /** First retained offset. */
+  logStart(slot: number): number;
+  /** -1 when nothing was ever written. */
+  lastOffset(slot: number): number;
+  /** Stamp of the newest append, 0 when none. */
+  lastAppendAt(slot: number): Micros;
+  /** Payload bytes retained (sum of record lengths). */
+  retainedBytes(slot: number): number;
+  /** Upper bound of one record's length, bytes. */
+  maxRecordBytes(slot: number): number;
+  deadLetters(slot: number): number;
+  /** First cursor slot on this partition, -1 when none; follow `CursorTable.nextOnPartition`. */
+  firstCursor(slot: number): number;
+  nextInQueue(slot: number): number;
+  /** Apply only: records an append of `count` messages of `bytes` at `createdAt`. */
+  append(
+    slot: number,
+    run: {
+      readonly count: number;
+      readonly bytes: number;
+      readonly maxRecord: number;
+      readonly createdAt: Micros;
+    },
+  ): void;
+  setLogStart(slot: number, offset: number): void;
+  addDeadLetters(slot: number, delta: number): void;
+  readonly count: number;
+}
+
+export interface CursorTable {
+  /** Slot of (partition slot, group) or -1. */
+  find(partitionSlot: number, groupId: ConsumerGroupId): number;
+  create(
+    partitionSlot: number,
+    groupId: ConsumerGroupId,
+    committed: number,
+    createdAt: Micros,
+  ): number;
+  partitionSlot(slot: number): number;
+  groupId(slot: number): ConsumerGroupId;
+  /** Last settled offset, -1 = none. */
+  committed(slot: number): number;
+  /** Starts at 1, +1 on every change; wraps never (u32 is enough for a lane's life; saturates). */
+  version(slot: number): number;
+  attemptOffset(slot: number): number;
+  attemptCount(slot: number): number;
+  batchRetryCount(slot: number): number;
+  totalConsumed(slot: number): number;
+  createdAt(slot: number): Micros;
+  /** Row of the live or expired, never released lease; -1 when none. */
+  lease(slot: number): number;
+  /** Last fully settled lease, for repeats: id equality test and offset range. */
+  releasedMatches(slot: number, leaseId: Uint8Array): boolean;
+  releasedFirst(slot: number): number;
+  releasedLast(slot: number): number;
+  nextOnPartition(slot: number): number;
+
+  // Apply only. Every setter marks the row dirty; `bump` raises the version once per command.
+  bump(slot: number): void;
+  setCommitted(slot: number, committed: number): void;
+  setAttempt(slot: number, offset: number, count: number): void;
+  setBatchRetryCount(slot: number, count: number): void;
+  addConsumed(slot: number, count: number): void;
+  setReleased(slot: number, leaseId: Uint8Array, first: number, last: number): void;
+  setLease(slot: number, lease: NewLease): void;
+  extendLease(slot: number, expiresAt: Micros): void;
+  clearLease(slot: number): void;
+  readonly count: number;
+}
+
+export interface NewLease {
+  readonly leaseId: Uint8Array;
+  readonly firstOffset: number;
+  readonly batchEnd: number;
+  readonly expiresAt: Micros;
+  readonly acquiredAt: Micros;
+  /** Term of the entry that granted it; another term's lease is held `skew` longer. */
+  readonly term: number;
+  readonly conflated: boolean;
+}
+
+export interface LeaseTable {
+  matches(lease: number, leaseId: Uint8Array): boolean;
+  copyId(lease: number): Uint8Array;
+  firstOffset(lease: number): number;
+  batchEnd(lease: number): number;
+  expiresAt(lease: number): Micros;
+  acquiredAt(lease: number): Micros;
+  term(lease: number): number;
+  conflated(lease: number): boolean;
+  cursorSlot(lease: number): number;
+  /** First lease row with this id, -1 when none; follow `nextWithId`. One id may span partitions. */
+  firstWithId(leaseId: Uint8Array): number;
+  nextWithId(lease: number): number;
+  readonly count: number;
+}
+
+export interface NameTable {
+  /** Tenant number of a uuid or undefined; number 1.. in order of first use. */
+  tenant(uuid: Uint8Array): TenantId | undefined;
+  ensureTenant(uuid: Uint8Array): TenantId;
+  tenantUuid(id: TenantId): Uint8Array;
+  group(tenant: TenantId, name: string): ConsumerGroupId | undefined;
+  ensureGroup(tenant: TenantId, name: string): ConsumerGroupId;
+  groupName(id: ConsumerGroupId): string;
+}
+
+export interface RegistrationTable {
+  find(queueId: QueueId, groupId: ConsumerGroupId): RegistrationRow | undefined;
+  create(row: RegistrationRow): void;
+  ofQueue(queueId: QueueId): RegistrationRow[];
+  remove(queueId: QueueId, groupId: ConsumerGroupId): void;
+}
+
+export interface SessionTable {
+  open(session: number, nodeId: number, directoryId: Uint8Array, bootCount: number): void;
+  /** 'fresh' marks the sequence as seen and raises the floor; anything else means: no effect. */
+  admit(session: number, sequence: number, floor: number): 'fresh' | 'seen' | 'ended';
+  /** Session of a node, 0 when none. */
+  ofNode(nodeId: number): number;
+}
+
+/** Live totals, kept exact by apply and rebuilt at load. */
+export interface Totals {
+  readonly messagesAppended: number;
+  readonly messagesRetained: number;
+  readonly bytesRetained: number;
+}
+
+export interface Tables {
+  readonly names: NameTable;
+  readonly queues: QueueTable;
+  readonly registrations: RegistrationTable;
+  readonly partitions: PartitionTable;
+  readonly cursors: CursorTable;
+  readonly leases: LeaseTable;
+  readonly sessions: SessionTable;
+  readonly totals: Totals;
+}
+
+/** The reserved group name of queue mode. */
+export const QUEUE_MODE_GROUP = '__QUEUE_MODE__';

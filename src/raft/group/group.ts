@@ -1,0 +1,124 @@
+/**
+ * The group as features and coordinators see it: one Raft group = one log + one machine + one store.
+ * The single-node (`local`) and the clustered group stand behind this same interface; callers must
+ * not be able to tell them apart.
+ */
+import type { GroupId, LogIndex, NodeId, Term } from '../../common/ids.js';
+import type { GrantOutcome, Outcome } from '../../machine/commands/catalogue.js';
+import type { MachineEvents } from '../../machine/machine.js';
+import type { Tables } from '../../machine/tables/tables.js';
+
+/** Time left is carried as a deadline on the monotonic clock of this process, in milliseconds. */
+export interface CallOptions {
+  readonly deadlineMs: number;
+  /** Aborts waiting (client gone). The command may still be applied. */
+  readonly signal?: AbortSignal;
+}
+
+/** A command ready for the log: header fields session, sequence and floor are patched by submit. */
+export interface PreparedCommand {
+  readonly bytes: Uint8Array;
+}
+
+/** Refusals of the submit path are QueenError codes: retry, no_leader, timeout, outcome_unknown, overloaded. */
+export interface PopRequest {
+  readonly tenant: Uint8Array;
+  readonly scope: 'queue' | 'partition' | 'discovery';
+  readonly queue: string;
+  readonly partition: string;
+  readonly namespace: string;
+  readonly task: string;
+  readonly group: string;
+  readonly maxMessages: number;
+  readonly maxPartitions: number;
+  /** 0 = the queue's value. */
+  readonly leaseSeconds: number;
+  readonly commitOnDelivery: boolean;
+  readonly wait: boolean;
+  /** Start intent of an unregistered group on a pinned pop. */
+  readonly intent: { readonly mode: 'all' | 'new' | 'timestamp'; readonly instantMicros: number };
+  readonly conflation: boolean | null;
+  readonly autopilot: { readonly partitions: boolean; readonly batch: boolean } | null;
+}
+
+export interface PopAnswer {
+  /** null = empty. */
+  readonly grant: GrantOutcome | null;
+  readonly conflation: boolean;
+  readonly conflationConflict: boolean;
+  readonly autopilot: { readonly partitions: number; readonly batch: number } | null;
+}
+
+/** One message as stored: slices of bytes valid until released; nothing is parsed. */
+export interface StoredMessage {
+  readonly offset: number;
+  readonly id: Uint8Array;
+  readonly transactionId: Uint8Array;
+  readonly producerSub: Uint8Array | null;
+  readonly traceId: Uint8Array | null;
+  readonly payload: Uint8Array;
+  readonly encrypted: boolean;
+  readonly createdAtMicros: number;
+}
+
+export interface GroupStatus {
+  readonly nodeId: NodeId;
+  readonly role: 'leader' | 'follower' | 'learner' | 'candidate' | 'stopped';
+  readonly leader: NodeId | null;
+  readonly term: Term;
+  readonly applied: LogIndex;
+  readonly commit: LogIndex;
+  readonly durable: LogIndex;
+  readonly lastLog: LogIndex;
+  readonly lagMs: number;
+  readonly quorumAckMs: number | null;
+  readonly storageReady: boolean;
+  readonly clusterVersion: number;
+  readonly kinds: number;
+  readonly failure: {
+    readonly class: string;
+    readonly error: string;
+    readonly index: number;
+  } | null;
+  readonly inflight: number;
+  readonly proposals: number;
+}
+
+/** Rows at one applied index; iterates the checkpoint snapshot merged with the frozen overlay. */
+export interface GroupView {
+  readonly appliedIndex: LogIndex;
+  get(key: Uint8Array): Promise<Uint8Array | undefined>;
+  iterate(range: ViewRange): AsyncIterableIterator<readonly [Uint8Array, Uint8Array]>;
+  close(): Promise<void>;
+}
+
+export interface ViewRange {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+}
+
+export interface Group {
+  readonly id: GroupId;
+  /** Synchronous reads of this node's applied columns; consistent until the next await. */
+  readonly tables: Tables;
+  /** Resolves when this node has applied the command; rejects with a QueenError. */
+  submit(command: PreparedCommand, options: CallOptions): Promise<Outcome>;
+  /** Parks at the leader's dispatcher until a grant applied here, or empty at the deadline minus margin. */
+  pop(request: PopRequest, options: CallOptions): Promise<PopAnswer>;
+  /** Hands a grant back whose answer could not be delivered. Never throws. */
+  handBack(grant: GrantOutcome): void;
+  /** Waits until this node has applied everything committed before the call. */
+  readBarrier(options: CallOptions): Promise<void>;
+  /** Reads the messages of an inclusive offset range, ascending; verifies each CRC. */
+  readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]>;
+  view(): Promise<GroupView>;
+  status(): GroupStatus;
+  /** Leader-only proposal without session (claims, sweeps). Resolves with the outcome at apply. */
+  propose(command: PreparedCommand): Promise<Outcome>;
+  /** Events after each applied entry; returns the unsubscriber. */
+  listen(events: Partial<MachineEvents>): () => void;
+  /** Log-clock reading in µs (leader: stamp the next entry would get at least). */
+  nowMicros(): number;
+}
