@@ -98,7 +98,11 @@ export enum StartMode {
   Timestamp = 2,
 }
 
-/** Registers a consumer group on a queue (and creates the queue when asked to). Idempotent. */
+/**
+ * Registers a consumer group on a queue (and creates the queue when asked to). Idempotent. An empty
+ * queue name registers nothing: it only gives the group name its number (pinned pop of a group that
+ * never registered); the outcome then has queueId null.
+ */
 export interface RegisterCommand {
   readonly queue: string;
   readonly group: string;

@@ -52,7 +52,11 @@ export interface PopAnswer {
 /** One message as stored: slices of bytes valid until released; nothing is parsed. */
 export interface StoredMessage {
   readonly offset: number;
+  /** First offset of the append the message belongs to. */
+  readonly baseOffset: number;
   readonly id: Uint8Array;
+  /** 16-byte hash of the transactionId, as in the append row. */
+  readonly hash: Uint8Array;
   readonly transactionId: Uint8Array;
   readonly producerSub: Uint8Array | null;
   readonly traceId: Uint8Array | null;
@@ -113,6 +117,17 @@ export interface Group {
   readBarrier(options: CallOptions): Promise<void>;
   /** Reads the messages of an inclusive offset range, ascending; verifies each CRC. */
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]>;
+  /**
+   * Resolves transactionId hashes (16 B each, back to back) to offsets on this node's applied state:
+   * per hash the newest place inside [span.first, span.last], else the newest one below span.first that
+   * is still recognised (id index window, or the last 65,536 offsets below), else -1. Works for minted
+   * ids too (rows carry the hash of every id). `bases` holds the first offset of the append.
+   */
+  findIds(
+    partitionId: number,
+    hashes: Uint8Array,
+    span: { readonly first: number; readonly last: number },
+  ): Promise<{ readonly offsets: Float64Array; readonly bases: Float64Array }>;
   view(): Promise<GroupView>;
   status(): GroupStatus;
   /** Leader-only proposal without session (claims, sweeps). Resolves with the outcome at apply. */
