@@ -299,7 +299,8 @@ export interface ClaimOutcome {
   readonly grants: readonly GrantOutcome[];
 }
 
-export type AckVerdict = 'applied' | 'repeat' | 'fenced' | 'no_cursor' | 'no_partition';
+/** 'stale': a dead letter's append row is missing or does not hold the offset; nothing changed. */
+export type AckVerdict = 'applied' | 'repeat' | 'fenced' | 'stale' | 'no_cursor' | 'no_partition';
 
 /** The origin renders every item from these numbers and the item's own offset and status. */
 export interface AckTargetOutcome {
@@ -347,6 +348,8 @@ export interface DeleteQueueOutcome {
 export interface SessionOutcome {
   readonly kind: CommandKind.OpenSession;
   readonly session: LogIndex;
+  /** Whose session: the command carries no session of its own to be told apart by. */
+  readonly nodeId: number;
 }
 
 export interface RaiseVersionOutcome {

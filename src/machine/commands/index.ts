@@ -1,0 +1,19 @@
+/**
+ * What others may use of the commands: the catalogue, the encoders, the entry and the pre-log check.
+ */
+export * from './catalogue.js';
+export { encodeAck, encodeExtend } from './ack.js';
+export { checkCommand } from './check.js';
+export { encodeClaim, encodeUnclaim } from './claim.js';
+export { encodeEntryHeader, ENTRY_HEADER_BYTES, ENTRY_VERSION, EntryReader } from './entry.js';
+export { MAX_NAME_BYTES } from './fields.js';
+export { patchCommandHeader, readCommandHeader } from './header.js';
+export { PushCommandBuilder } from './push-builder.js';
+export type { Crc32, PushGroupHead, PushMessage } from './push-builder.js';
+export { MESSAGE_FLAG, readRecord } from './push-record.js';
+export type { ByteRange, RecordPieces, RecordView } from './push-record.js';
+export { PushBodyView } from './push-view.js';
+export { QUEUE_OPTION_NAMES } from './queue-options.js';
+export { encodeConfigure, encodeDeleteQueue } from './queue.js';
+export { encodeRegister } from './register.js';
+export { encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';
