@@ -1,0 +1,59 @@
+/** The lanes being consumed on this leader, found by queue (events) and by (queue, group) (pops). */
+import type { ConsumerGroupId, QueueId } from '../../common/ids.js';
+import type { Tables } from '../../machine/tables/tables.js';
+import { ConsumerLane } from './consumer-lane.js';
+import type { ExpiryHeap } from './expiry-heap.js';
+
+const NO_LANES: readonly ConsumerLane[] = [];
+
+export class LaneRegister {
+  private readonly byQueue = new Map<number, ConsumerLane[]>();
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly expiries: ExpiryHeap,
+  ) {}
+
+  ofQueue(queueId: number): readonly ConsumerLane[] {
+    return this.byQueue.get(queueId) ?? NO_LANES;
+  }
+
+  find(queueId: number, groupId: number): ConsumerLane | undefined {
+    const lanes = this.byQueue.get(queueId);
+    if (lanes === undefined) return undefined;
+    for (const lane of lanes) if (lane.groupId === groupId) return lane;
+    return undefined;
+  }
+
+  ensure(queueId: QueueId, groupId: ConsumerGroupId): ConsumerLane {
+    const found = this.find(queueId, groupId);
+    if (found !== undefined) return found;
+    const lane = new ConsumerLane(queueId, groupId, this.tables, this.expiries);
+    const lanes = this.byQueue.get(queueId);
+    if (lanes === undefined) this.byQueue.set(queueId, [lane]);
+    else lanes.push(lane);
+    return lane;
+  }
+
+  *all(): IterableIterator<ConsumerLane> {
+    for (const lanes of this.byQueue.values()) yield* lanes;
+  }
+
+  dropQueue(queueId: number): void {
+    this.byQueue.delete(queueId);
+  }
+
+  /** Drops lanes nobody waits on and nobody used since `beforeMs`. */
+  dropIdle(beforeMs: number): void {
+    for (const [queueId, lanes] of this.byQueue) {
+      const kept = lanes.filter((lane) => !lane.idle || lane.lastUsedMs > beforeMs);
+      if (kept.length === lanes.length) continue;
+      if (kept.length === 0) this.byQueue.delete(queueId);
+      else this.byQueue.set(queueId, kept);
+    }
+  }
+
+  clear(): void {
+    this.byQueue.clear();
+  }
+}

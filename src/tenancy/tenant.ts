@@ -1,0 +1,44 @@
+/**
+ * Whose names a request speaks about. Off (default): everything belongs to the default tenant. On: the
+ * header `x-queen-tenant` (a UUID) that something trusted in front of the broker sets.
+ */
+import { BadRequestException } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { parseUuid } from '../common/uuid-v7.js';
+
+export const TENANT_HEADER = 'x-queen-tenant';
+export const DEFAULT_TENANT_TEXT = '00000000-0000-0000-0000-000000000001';
+export const DEFAULT_TENANT: Uint8Array = Uint8Array.of(
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  0,
+  1,
+);
+
+export class Tenancy {
+  constructor(private readonly headerEnabled: boolean) {}
+
+  /** The request's tenant as 16 bytes; 400 when the header is no UUID. */
+  of(request: FastifyRequest): Uint8Array {
+    if (!this.headerEnabled) return DEFAULT_TENANT;
+    const header = request.headers[TENANT_HEADER];
+    if (header === undefined) return DEFAULT_TENANT;
+    const tenant = typeof header === 'string' ? parseUuid(header.trim()) : undefined;
+    if (tenant === undefined) {
+      throw new BadRequestException(`invalid ${TENANT_HEADER} header (must be a UUID)`);
+    }
+    return tenant;
+  }
+}
