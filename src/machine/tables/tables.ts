@@ -19,9 +19,10 @@ export interface QueueRow {
   /** False for queues that sprang into being by a push or pop and were never configured. */
   configured: boolean;
   /** Head of the partition chain (slot), -1 when empty; follow `PartitionTable.nextInQueue`. */
-  firstPartition: number;
-  partitionCount: number;
-  deadLetters: number;
+  readonly firstPartition: number;
+  readonly partitionCount: number;
+  /** Sum over its partitions; kept by `PartitionTable.addDeadLetters`. */
+  readonly deadLetters: number;
 }
 
 export interface RegistrationRow {
@@ -80,7 +81,9 @@ export interface PartitionTable {
       readonly createdAt: Micros;
     },
   ): void;
-  setLogStart(slot: number, offset: number): void;
+  /** Never moves back. `removedBytes`: record bytes cut off; ignored when nothing is left. */
+  setLogStart(slot: number, offset: number, removedBytes?: number): void;
+  /** Also counts on the queue. */
   addDeadLetters(slot: number, delta: number): void;
   readonly count: number;
 }

@@ -1,0 +1,166 @@
+/**
+ * Every key the machine writes: one keyspace byte, then big-endian fields, so that rows of one queue
+ * stand together and the store returns them in id order. Ids are never reused, so a key names the
+ * same thing forever. Never renumber a keyspace.
+ *
+ *   01 header                                  07 cursor        u32 queue | u48 partition | u32 group
+ *   02 tenant        u32 tenant                08 append index  u32 queue | u48 partition | u48 base
+ *   03 queue         u32 queue                 09 session       u32 node
+ *   04 group name    u32 group                 0a dead letter   u32 queue | u64 failedAt | 16B id
+ *   05 registration  u32 queue | u32 group     0b garbage queue u32 queue
+ *   06 partition     u32 queue | u48 partition 0c node-local id-index journal (reserved)
+ *                                              20… key-value, timers
+ */
+import { DecodeError } from '../../common/binary-reader.js';
+import { keyU32, keyU48, keyU64, KeyWriter } from '../../common/key-writer.js';
+
+export const KEYSPACE = {
+  header: 0x01,
+  tenants: 0x02,
+  queues: 0x03,
+  groups: 0x04,
+  registrations: 0x05,
+  partitions: 0x06,
+  cursors: 0x07,
+  appends: 0x08,
+  sessions: 0x09,
+  deadLetters: 0x0a,
+  garbageQueues: 0x0b,
+  idJournal: 0x0c,
+} as const;
+
+/** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
+export const COLUMN_KEYSPACES: readonly number[] = [
+  KEYSPACE.tenants,
+  KEYSPACE.queues,
+  KEYSPACE.groups,
+  KEYSPACE.registrations,
+  KEYSPACE.partitions,
+  KEYSPACE.cursors,
+  KEYSPACE.sessions,
+  KEYSPACE.garbageQueues,
+];
+
+/** Keyspaces of a deleted queue that the group purges by key range; see `queueRange`. */
+export const RANGE_PURGED_KEYSPACES: readonly number[] = [KEYSPACE.appends, KEYSPACE.deadLetters];
+
+/** Half-open range of keys. */
+export interface KeyRange {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+}
+
+const MAX_U32 = 0xffff_ffff;
+const keys = new KeyWriter();
+
+function start(keyspace: number): KeyWriter {
+  return keys.clear().u8(keyspace);
+}
+
+export function headerKey(): Uint8Array {
+  return start(KEYSPACE.header).toBytes();
+}
+
+export function tenantKey(tenant: number): Uint8Array {
+  return start(KEYSPACE.tenants).u32(tenant).toBytes();
+}
+
+export function queueKey(queue: number): Uint8Array {
+  return start(KEYSPACE.queues).u32(queue).toBytes();
+}
+
+export function groupKey(group: number): Uint8Array {
+  return start(KEYSPACE.groups).u32(group).toBytes();
+}
+
+export function registrationKey(queue: number, group: number): Uint8Array {
+  return start(KEYSPACE.registrations).u32(queue).u32(group).toBytes();
+}
+
+export function partitionKey(queue: number, partition: number): Uint8Array {
+  return start(KEYSPACE.partitions).u32(queue).u48(partition).toBytes();
+}
+
+export function cursorKey(queue: number, partition: number, group: number): Uint8Array {
+  return start(KEYSPACE.cursors).u32(queue).u48(partition).u32(group).toBytes();
+}
+
+export function appendKey(queue: number, partition: number, baseOffset: number): Uint8Array {
+  return start(KEYSPACE.appends).u32(queue).u48(partition).u48(baseOffset).toBytes();
+}
+
+export function sessionKey(node: number): Uint8Array {
+  return start(KEYSPACE.sessions).u32(node).toBytes();
+}
+
+export function deadLetterKey(queue: number, failedAt: number, id: Uint8Array): Uint8Array {
+  return start(KEYSPACE.deadLetters).u32(queue).u64(failedAt).fixed(id, 0, 16).toBytes();
+}
+
+export function garbageQueueKey(queue: number): Uint8Array {
+  return start(KEYSPACE.garbageQueues).u32(queue).toBytes();
+}
+
+export function keyspaceRange(keyspace: number): KeyRange {
+  return { gte: start(keyspace).toBytes(), lt: start(keyspace + 1).toBytes() };
+}
+
+/** Everything of one queue in a keyspace whose first field is the queue id. */
+export function queueRange(keyspace: number, queue: number): KeyRange {
+  const gte = start(keyspace).u32(queue).toBytes();
+  if (queue === MAX_U32) return { gte, lt: start(keyspace + 1).toBytes() };
+  return {
+    gte,
+    lt: start(keyspace)
+      .u32(queue + 1)
+      .toBytes(),
+  };
+}
+
+/** Append index rows of a partition whose base offset lies in [first, limit). */
+export function appendRange(
+  queue: number,
+  partition: number,
+  span: { readonly first: number; readonly limit: number },
+): KeyRange {
+  return {
+    gte: appendKey(queue, partition, span.first),
+    lt: appendKey(queue, partition, span.limit),
+  };
+}
+
+/** Keyspace of a key; refuses an empty one. */
+export function keyspaceOf(key: Uint8Array): number {
+  const keyspace = key[0];
+  if (keyspace === undefined) throw new DecodeError('empty key', 0);
+  return keyspace;
+}
+
+/** First field of every key whose field is a u32: tenant, queue, group or node. */
+export function keyNumber(key: Uint8Array): number {
+  return keyU32(key, 1);
+}
+
+export function keyRegistrationGroup(key: Uint8Array): number {
+  return keyU32(key, 5);
+}
+
+export function keyPartition(key: Uint8Array): number {
+  return keyU48(key, 5);
+}
+
+export function keyCursorGroup(key: Uint8Array): number {
+  return keyU32(key, 11);
+}
+
+export function keyBaseOffset(key: Uint8Array): number {
+  return keyU48(key, 11);
+}
+
+export function keyFailedAt(key: Uint8Array): number {
+  return keyU64(key, 5);
+}
+
+export function keyDeadLetterId(key: Uint8Array): Uint8Array {
+  return key.subarray(13, 29);
+}
