@@ -37,7 +37,11 @@ export function scriptFiles(folder: string): string[] {
 }
 
 export function readScript(path: string): Directive[] {
-  return parseScript(readFileSync(path, 'utf8'));
+  return parseScript(readText(path));
+}
+
+export function readText(path: string): string {
+  return readFileSync(path, 'utf8');
 }
 
 export function parseScript(text: string): Directive[] {

@@ -48,10 +48,7 @@ export function isJoint(config: ConfigState): boolean {
 }
 
 /** The change at most moves one voter and needs no joint state. */
-export function simpleChange(
-  config: ConfigState,
-  changes: readonly SingleChange[],
-): ChangeOutcome {
+export function simpleChange(config: ConfigState, changes: readonly SingleChange[]): ChangeOutcome {
   if (isJoint(config)) return refuse('config-is-joint');
   const draft = draftOf(config);
   applyChanges(draft, changes);
