@@ -10,9 +10,7 @@ type Field =
   | { kind: 'bytes'; value: Uint8Array };
 
 const integer = (kind: Extract<Field, { value: number }>['kind'], min: number, max: number) =>
-  fc
-    .oneof(fc.integer({ min, max }), fc.constantFrom(min, max))
-    .map((value) => ({ kind, value }) as Field);
+  fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max)).map((value) => ({ kind, value }));
 
 const anyField: fc.Arbitrary<Field> = fc.oneof(
   integer('u8', 0, 0xff),
@@ -25,11 +23,11 @@ const anyField: fc.Arbitrary<Field> = fc.oneof(
   integer('varint', 0, Number.MAX_SAFE_INTEGER),
   integer('varint', 0, 0x200),
   integer('signedVarint', -(2 ** 52) + 1, 2 ** 52 - 1),
-  fc.double().map((value) => ({ kind: 'f64', value }) as Field),
+  fc.double().map((value) => ({ kind: 'f64' as const, value })),
   fc
     .string({ unit: 'binary', maxLength: 200 })
-    .map((value) => ({ kind: 'string', value }) as Field),
-  fc.uint8Array({ maxLength: 200 }).map((value) => ({ kind: 'bytes', value }) as Field),
+    .map((value) => ({ kind: 'string' as const, value })),
+  fc.uint8Array({ maxLength: 200 }).map((value) => ({ kind: 'bytes' as const, value })),
 );
 
 function write(writer: BinaryWriter, field: Field): void {

@@ -104,8 +104,9 @@ describe('uuid text', () => {
   it('parses a range of bytes in place', () => {
     const bytes = new TextEncoder().encode('"0199c0de-1111-7222-8333-444455556666"');
     const target = new Uint8Array(18);
-    expect(parseUuidInto(bytes, 1, 37, target, 1)).toBe(true);
+    expect(parseUuidInto(bytes, 1, target, 1)).toBe(true);
     expect(uuidText(target, 1)).toBe('0199c0de-1111-7222-8333-444455556666');
-    expect(parseUuidInto(bytes, 0, 36, target, 1)).toBe(false);
+    expect(parseUuidInto(bytes, 0, target, 1)).toBe(false);
+    expect(parseUuidInto(bytes, 3, target, 1)).toBe(false);
   });
 });

@@ -10,6 +10,8 @@
  * lowercase, hyphenated; parsing accepts both cases.
  */
 
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
+
 import type { Clock } from './clock.js';
 import { readUtf8 } from './utf8.js';
 import type { RandomSource } from './random.js';
@@ -149,17 +151,17 @@ export function uuidText(uuid: Uint8Array, at = 0): string {
 }
 
 /**
- * Parses text bytes[start, end) into 16 bytes at target[targetAt]; false (target undefined) when it is
- * not exactly a hyphenated UUID. Any version and variant is accepted.
+ * Parses the 36 text bytes at `start` into 16 bytes at target[targetAt]; false (target undefined) when
+ * they are not a hyphenated UUID. The caller checks that its text is 36 bytes long. Any version and
+ * variant is accepted.
  */
 export function parseUuidInto(
   bytes: Uint8Array,
   start: number,
-  end: number,
   target: Uint8Array,
   targetAt: number,
 ): boolean {
-  if (end - start !== UUID_TEXT_BYTES) return false;
+  if (start + UUID_TEXT_BYTES > bytes.length) return false;
   let seen = 0;
   for (let i = 0; i < UUID_BYTES; i++) {
     const p = start + HEX_AT[i]!;
@@ -187,7 +189,7 @@ export function parseUuid(text: string): Uint8Array | undefined {
     codes[i] = code;
   }
   const uuid = new Uint8Array(UUID_BYTES);
-  return parseUuidInto(codes, 0, UUID_TEXT_BYTES, uuid, 0) ? uuid : undefined;
+  return parseUuidInto(codes, 0, uuid, 0) ? uuid : undefined;
 }
 
 export function isUuid(text: string): boolean {
