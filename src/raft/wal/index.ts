@@ -1,0 +1,32 @@
+/** The write-ahead log, as the rest of the broker may use it. */
+export {
+  EntryNotFoundError,
+  WalDamageError,
+  WalPoisonedError,
+  WalUnavailableError,
+  type WalDamage,
+} from './errors.js';
+export type { FilePort, OpenFile, OpenMode } from './file-port.js';
+export { NodeFilePort } from './node-file-port.js';
+export {
+  IDENTITY_FILE,
+  markDirectoryReady,
+  openIdentity,
+  type IdentityOptions,
+  type OpenedIdentity,
+} from './identity.js';
+export type { SegmentState } from './manifest.js';
+export type { ScrubOptions, ScrubReport } from './scrub.js';
+export type {
+  DirectoryIdentity,
+  EntryKind,
+  EntryLocation,
+  HardState,
+  LogPosition,
+  StoredEntry,
+  WalBatch,
+  WalEntry,
+  WalLog,
+} from './types.js';
+export { DEFAULT_SEGMENT_BYTES, Wal, type SegmentFile, type WalOptions } from './wal.js';
+export type { WalSeed } from './wal-creation.js';

@@ -1,0 +1,274 @@
+/**
+ * The write-ahead log of one raft group: the facade over writer, reader and recovery. `append`
+ * resolves only when everything of the batch is on disk. What it shows (last index, hard state) is
+ * durable; what it cannot vouch for it refuses at open or throws when read, never serves.
+ */
+import { logIndex, term, type LogIndex, type Term } from '../../common/ids.js';
+import { EntryReader } from './entry-reader.js';
+import type { WalPoisonedError } from './errors.js';
+import type { FilePort } from './file-port.js';
+import { LogState } from './log-state.js';
+import { readManifest, type SegmentRow } from './manifest.js';
+import { recoverWal } from './recovery.js';
+import { scrubSegments, type ScrubOptions, type ScrubReport } from './scrub.js';
+import { SegmentReaders } from './segment-readers.js';
+import { SegmentSet } from './segment-set.js';
+import type { SyncedMarkFile } from './synced-mark.js';
+import { createWal, missingManifest, type WalSeed } from './wal-creation.js';
+import { WalWriter, withState } from './wal-writer.js';
+import type {
+  DirectoryIdentity,
+  EntryLocation,
+  HardState,
+  LogPosition,
+  StoredEntry,
+  WalBatch,
+  WalLog,
+} from './types.js';
+
+export const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
+const MAX_SEGMENT_BYTES = 1024 * 1024 * 1024;
+
+export interface WalOptions {
+  readonly files: FilePort;
+  /** The directory of the log itself (`<data>/wal`). */
+  readonly directory: string;
+  readonly identity: DirectoryIdentity;
+  /** Given: create the log if there is none. Absent: a missing log is damage. */
+  readonly create?: WalSeed;
+  /** A segment is sealed before it would grow beyond this; one larger batch is one segment. */
+  readonly segmentBytes?: number;
+  readonly log?: WalLog;
+}
+
+/** A segment file as seen by collectors and snapshots. */
+export interface SegmentFile extends SegmentRow {
+  readonly path: string;
+}
+
+export class Wal {
+  private readonly reader: EntryReader;
+
+  private constructor(
+    private readonly state: LogState,
+    private readonly writer: WalWriter,
+    private readonly mark: SyncedMarkFile,
+    private readonly options: WalOptions,
+  ) {
+    this.reader = new EntryReader(state);
+  }
+
+  /** Throws WalDamageError on anything damaged, missing or foreign; system errors pass through. */
+  static async open(options: WalOptions): Promise<Wal> {
+    const { files, directory, identity, create } = options;
+    const segmentBytes = options.segmentBytes ?? DEFAULT_SEGMENT_BYTES;
+    if (!(segmentBytes > 0 && segmentBytes <= MAX_SEGMENT_BYTES)) {
+      throw new RangeError(`segment size ${segmentBytes}`);
+    }
+    let manifest = await readManifest(files, directory);
+    if (!manifest) {
+      if (!create) throw missingManifest(directory);
+      await createWal({ files, directory, identity }, create);
+      manifest = await readManifest(files, directory);
+      if (!manifest) throw missingManifest(directory);
+    }
+    const log = options.log ?? ((): void => undefined);
+    const recovered = await recoverWal({ files, directory, identity, log }, manifest);
+    const { active, terms, hardState, mark } = recovered;
+    const { generation, configuration, salt } = active.header;
+    const place = { files, directory, identity };
+    const segments = new SegmentSet(place, recovered.segments, recovered.edit);
+    const readers = new SegmentReaders(files);
+    const { file, table } = active;
+    readers.pin({ path: segments.path(segments.active), salt, file, table });
+    const state = new LogState({
+      identity,
+      segments,
+      readers,
+      terms,
+      hardState,
+      generation,
+      configuration,
+    });
+    const writer = new WalWriter({ files, directory, state, active, mark, segmentBytes, log });
+    return new Wal(state, writer, mark, options);
+  }
+
+  /** Last durable entry; the base when there is none. */
+  get lastIndex(): LogIndex {
+    return this.state.lastIndex;
+  }
+
+  get lastTerm(): Term {
+    return this.state.lastTerm;
+  }
+
+  /** First entry of the raft log; lastIndex + 1 when it is empty. */
+  get firstIndex(): LogIndex {
+    return logIndex(this.state.terms.baseIndex + 1);
+  }
+
+  /** The position before the first entry of the raft log. */
+  get base(): LogPosition {
+    return this.state.base;
+  }
+
+  get hardState(): HardState {
+    return this.state.hardState;
+  }
+
+  get directoryId(): string {
+    return this.state.identity.directoryId;
+  }
+
+  get generation(): number {
+    return this.state.generation;
+  }
+
+  /** Configuration bytes of the active segment's header, or what `setConfiguration` put there. */
+  get configuration(): Uint8Array {
+    return this.state.configuration;
+  }
+
+  /** Set for good after the first failed write. */
+  get poisoned(): WalPoisonedError | undefined {
+    return this.writer.poisoned;
+  }
+
+  /**
+   * Durable when it resolves. Rejects with RangeError when the batch contradicts the log (nothing
+   * happened), WalUnavailableError when closed or overfull (nothing happened), WalPoisonedError.
+   */
+  append(batch: WalBatch): Promise<void> {
+    return this.writer.append(batch);
+  }
+
+  /** Remembers a commit index; it becomes durable with the next append. Never goes back. */
+  setCommit(commit: LogIndex): void {
+    this.writer.admission.setCommit(commit);
+  }
+
+  /** Opaque bytes for the headers of future segments. */
+  setConfiguration(configuration: Uint8Array): void {
+    this.state.configuration = Uint8Array.from(configuration);
+  }
+
+  /** Term of an index in [base, lastIndex], else undefined. */
+  termAt(index: LogIndex): Term | undefined {
+    const found = this.state.terms.termOf(index);
+    return found === undefined ? undefined : term(found);
+  }
+
+  /** Consecutive entries from `from`; at least one, then at most `maxBytes` of payload. Verified. */
+  readEntries(from: LogIndex, maxBytes: number): Promise<StoredEntry[]> {
+    return this.reader.readEntries(from, maxBytes);
+  }
+
+  /** One entry, verified; also from retired segments. */
+  readEntry(index: LogIndex): Promise<StoredEntry> {
+    return this.reader.readEntry(index);
+  }
+
+  /** Bytes inside an entry's payload, not verified; also from retired segments. */
+  readRange(index: LogIndex, offset: number, lengthBytes: number): Promise<Buffer> {
+    return this.reader.readRange(index, offset, lengthBytes);
+  }
+
+  locate(index: LogIndex): Promise<EntryLocation> {
+    return this.reader.locate(index);
+  }
+
+  /** Seals the active segment now (age, snapshot, backup). An empty one is left as it is. */
+  roll(): Promise<void> {
+    const { state, writer } = this;
+    return writer.change(async () => {
+      if (state.terms.last === state.segments.active.base.index) return;
+      await writer.roll({ index: state.lastIndex, term: state.lastTerm });
+    });
+  }
+
+  /** Begins a new recovery generation (forced recovery, restore). */
+  startGeneration(generation: number): Promise<void> {
+    const { state, writer } = this;
+    return writer.change(
+      async () => {
+        state.generation = generation;
+        await writer.roll({ index: state.lastIndex, term: state.lastTerm });
+      },
+      () => {
+        if (!(generation > state.generation)) throw new RangeError(`generation ${generation}`);
+      },
+    );
+  }
+
+  /** Forgets the raft log; it goes on after a snapshot at `base`. Durable when it resolves. */
+  reset(base: LogPosition, hardState?: HardState): Promise<void> {
+    const { writer } = this;
+    return writer.change(
+      () => writer.reset(base, hardState),
+      () => writer.admission.reset(base, hardState),
+    );
+  }
+
+  /**
+   * Purges the raft log up to `index`, in whole sealed segments: they become retired and stay for
+   * the messages in them.
+   */
+  releaseTo(index: LogIndex): Promise<void> {
+    const { state, writer } = this;
+    return writer.change(async () => {
+      const { all } = state.segments;
+      const done = (row: SegmentRow): boolean => row.state === 'sealed' && row.last <= index;
+      if (!all.some(({ row }) => done(row))) return;
+      await state.segments.replace(all.map((s) => (done(s.row) ? withState(s, 'retired') : s)));
+      const baseIndex = state.segments.oldestLive.base.index;
+      state.terms.dropBelow(baseIndex);
+      writer.admission.release(baseIndex);
+    });
+  }
+
+  /** Deletes retired segments by sequence; others named are ignored. */
+  removeRetired(sequences: readonly number[]): Promise<void> {
+    const { files, directory } = this.options;
+    const { state, writer } = this;
+    const chosen = new Set(sequences);
+    return writer.change(async () => {
+      const { segments, readers } = state;
+      const gone = segments.all.filter(
+        (s) => s.row.state === 'retired' && chosen.has(s.row.sequence),
+      );
+      if (gone.length === 0) return;
+      const kept = segments.all.filter((s) => !gone.includes(s));
+      const marked = segments.all.map((s) => (gone.includes(s) ? withState(s, 'removing') : s));
+      await segments.replace(marked);
+      for (const segment of gone) {
+        await readers.drop(segments.path(segment));
+        await files.unlink(segments.path(segment));
+      }
+      await files.fsyncDir(directory);
+      await segments.replace(kept);
+    });
+  }
+
+  /** All segments, ascending; the ranges of the active one are as of now. */
+  segments(): SegmentFile[] {
+    const { segments, lastIndex } = this.state;
+    return segments.all.map((segment) => {
+      const { row } = segment;
+      const last = row.state === 'active' ? lastIndex : row.last;
+      return { ...row, last, path: segments.path(segment) };
+    });
+  }
+
+  /** Reads all sealed and retired segments once, verifying every record. */
+  scrub(options: ScrubOptions): Promise<ScrubReport> {
+    return scrubSegments(this.options.files, this.state, options);
+  }
+
+  /** Finishes what was appended, then closes. A poisoned log closes without another sync. */
+  async close(): Promise<void> {
+    await this.writer.close();
+    await this.mark.close(this.writer.poisoned === undefined);
+    await this.state.readers.close();
+  }
+}
