@@ -1,0 +1,109 @@
+/**
+ * What an entry has to say, kept back until the whole entry is applied: outcomes for the origin
+ * nodes and events for coordinators and local waiters. Events are columns of numbers, not closures.
+ */
+import type { GrantOutcome, Outcome } from '../commands/catalogue.js';
+import type { MachineEvents, OutcomeSink } from '../machine.js';
+
+const enum EventKind {
+  QueueCreated,
+  QueueConfigured,
+  QueueDeleted,
+  Registered,
+  Appended,
+  CursorChanged,
+  Granted,
+}
+
+export class Effects {
+  private readonly sessions: number[] = [];
+  private readonly sequences: number[] = [];
+  private readonly outcomes: Outcome[] = [];
+  private readonly kinds: EventKind[] = [];
+  private readonly firsts: number[] = [];
+  private readonly seconds: number[] = [];
+  private readonly grants: GrantOutcome[] = [];
+
+  outcome(session: number, sequence: number, outcome: Outcome): void {
+    this.sessions.push(session);
+    this.sequences.push(sequence);
+    this.outcomes.push(outcome);
+  }
+
+  queueCreated(queueId: number): void {
+    this.event(EventKind.QueueCreated, queueId, 0);
+  }
+
+  queueConfigured(queueId: number): void {
+    this.event(EventKind.QueueConfigured, queueId, 0);
+  }
+
+  queueDeleted(queueId: number): void {
+    this.event(EventKind.QueueDeleted, queueId, 0);
+  }
+
+  registered(queueId: number, groupId: number): void {
+    this.event(EventKind.Registered, queueId, groupId);
+  }
+
+  appended(partitionSlot: number): void {
+    this.event(EventKind.Appended, partitionSlot, 0);
+  }
+
+  cursorChanged(cursorSlot: number): void {
+    this.event(EventKind.CursorChanged, cursorSlot, 0);
+  }
+
+  granted(grant: GrantOutcome): void {
+    this.event(EventKind.Granted, this.grants.length, 0);
+    this.grants.push(grant);
+  }
+
+  /** Outcomes in log order, then events in log order; forgets them first, so a throw repeats nothing. */
+  deliver(sink: OutcomeSink, events: MachineEvents): void {
+    const { sessions, sequences, outcomes } = this;
+    const answered = outcomes.splice(0);
+    const raised = this.kinds.splice(0);
+    const firsts = this.firsts.splice(0);
+    const seconds = this.seconds.splice(0);
+    const grants = this.grants.splice(0);
+    const origins = sessions.splice(0);
+    const numbers = sequences.splice(0);
+    answered.forEach((outcome, i) => sink.outcome(origins[i]!, numbers[i]!, outcome));
+    raised.forEach((kind, i) =>
+      raise(events, kind, { first: firsts[i]!, second: seconds[i]!, grants }),
+    );
+  }
+
+  private event(kind: EventKind, first: number, second: number): void {
+    this.kinds.push(kind);
+    this.firsts.push(first);
+    this.seconds.push(second);
+  }
+}
+
+interface EventFields {
+  readonly first: number;
+  readonly second: number;
+  readonly grants: readonly GrantOutcome[];
+}
+
+function raise(events: MachineEvents, kind: EventKind, fields: EventFields): void {
+  const { first, second, grants } = fields;
+  switch (kind) {
+    case EventKind.QueueCreated:
+      return events.queueCreated(first);
+    case EventKind.QueueConfigured:
+      return events.queueConfigured(first);
+    case EventKind.QueueDeleted:
+      return events.queueDeleted(first);
+    case EventKind.Registered:
+      return events.registered(first, second);
+    case EventKind.Appended:
+      return events.appended(first);
+    case EventKind.CursorChanged:
+      return events.cursorChanged(first);
+    case EventKind.Granted:
+      return events.granted(grants[first]!);
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * Push (spec §2.2, §2.10, §4.2): each append group becomes one append of its new messages, contiguous
+ * and in input order; duplicates answer with their original. A group without a new message creates
+ * nothing, neither queue nor partition. Payload bytes are never touched: the row points at them.
+ */
+import { micros, offset as brand, partitionId } from '../../common/ids.js';
+import type { Micros, PartitionId } from '../../common/ids.js';
+import { CommandKind, PushItemStatus } from '../commands/catalogue.js';
+import type { PushGroupOutcome, PushOutcome } from '../commands/catalogue.js';
+import { MESSAGE_FLAG } from '../commands/push-record.js';
+import { PushBodyView } from '../commands/push-view.js';
+import type { PrefetchSink } from '../machine.js';
+import { encodeAppendRow } from '../tables/append-row.js';
+import { appendKey } from '../tables/keyspaces.js';
+import type { QueueRow } from '../tables/tables.js';
+import type { ApplyContext } from './context.js';
+import { DuplicateFinder, RepeatTable } from './dedup.js';
+import { createImplicitQueue } from './queues.js';
+
+const MICROS_PER_SECOND = 1_000_000;
+const NO_PARTITION = partitionId(0);
+const NOTHING_STATUSES = new Uint8Array(0);
+const NOTHING_OFFSETS = new Float64Array(0);
+
+/** A push command inside its entry. */
+export interface PushBody {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** Offset of `bytes[0]` in the whole entry's payload; negative never. */
+  readonly entryOffset: number;
+}
+
+/** Verdict per message while a group is judged. */
+interface Verdicts {
+  readonly statuses: Uint8Array;
+  readonly offsets: Float64Array;
+  duplicateIds: Uint8Array | null;
+  /** New messages, ascending. */
+  readonly fresh: number[];
+}
+
+interface Append {
+  readonly queue: QueueRow;
+  readonly slot: number;
+  readonly base: number;
+  readonly createdAt: Micros;
+}
+
+export class PushApplier {
+  private readonly view = new PushBodyView();
+  private readonly finder: DuplicateFinder;
+  private readonly repeats = new RepeatTable();
+
+  constructor(private readonly context: ApplyContext) {
+    this.finder = new DuplicateFinder(context.rows, context.ids);
+  }
+
+  /** Ids of messages that may be duplicates; partitions born later have nothing stored yet. */
+  prefetch(body: PushBody, sink: PrefetchSink): void {
+    const { view, context } = this;
+    view.open(body.bytes, body.start, body.end);
+    while (view.nextGroup()) {
+      const queue = this.findQueue();
+      if (queue === undefined || queue.options.dedupWindowSeconds <= 0) continue;
+      const slot = context.tables.partitions.find(queue.id, view.partitionName());
+      if (slot < 0) continue;
+      const id = context.tables.partitions.id(slot);
+      for (let i = 0; i < view.count; i++) {
+        if (this.isClientId(i)) sink.id(id, view.bytes, view.hashAt(i));
+      }
+    }
+  }
+
+  apply(body: PushBody): PushOutcome {
+    const { view } = this;
+    const groups: PushGroupOutcome[] = [];
+    view.open(body.bytes, body.start, body.end);
+    while (view.nextGroup()) groups.push(this.applyGroup(body.entryOffset));
+    return { kind: CommandKind.Push, groups };
+  }
+
+  private applyGroup(entryOffset: number): PushGroupOutcome {
+    const { view } = this;
+    const { partitions } = this.context.tables;
+    const queue = this.findQueue();
+    if (queue !== undefined && this.isStale(queue)) return REPREPARE;
+    const partitionName = view.partitionName();
+    const slot = queue === undefined ? -1 : partitions.find(queue.id, partitionName);
+    const verdicts = this.judge(queue, slot);
+    const { statuses, offsets, duplicateIds, fresh } = verdicts;
+    let id = slot < 0 ? NO_PARTITION : partitions.id(slot);
+    if (fresh.length > 0) {
+      const append = this.place(queue, slot, partitionName);
+      id = partitions.id(append.slot);
+      this.writeAppend(append, fresh, entryOffset);
+      settleOffsets(verdicts, append.base);
+    }
+    return { verdict: 'applied', refusal: null, partitionId: id, statuses, offsets, duplicateIds };
+  }
+
+  private findQueue(): QueueRow | undefined {
+    const tenant = this.context.tenant();
+    if (tenant === undefined) return undefined;
+    return this.context.tables.queues.find(tenant, this.view.queueName());
+  }
+
+  /**
+   * The options changed since the command was prepared, and in the one way that matters: whether
+   * payloads are to be encrypted. A preparer without a key saw the current version and is fine.
+   */
+  private isStale(queue: QueueRow): boolean {
+    const { optionsVersion, encrypted } = this.view;
+    return optionsVersion !== queue.optionsVersion && encrypted !== queue.options.encryptionEnabled;
+  }
+
+  private isClientId(index: number): boolean {
+    return (this.view.messageFlags(index) & MESSAGE_FLAG.clientId) !== 0;
+  }
+
+  /** Sorts the group's messages into new ones and duplicates; changes nothing. */
+  private judge(queue: QueueRow | undefined, slot: number): Verdicts {
+    const { view, context, finder } = this;
+    const { count } = view;
+    const verdicts: Verdicts = {
+      statuses: new Uint8Array(count),
+      offsets: new Float64Array(count),
+      duplicateIds: null,
+      fresh: [],
+    };
+    const scope = slot < 0 || queue === undefined ? undefined : this.scopeOf(queue, slot);
+    if (count > 1) this.repeats.reset(count, context.digest.seed);
+    for (let i = 0; i < count; i++) {
+      if (!this.isClientId(i)) {
+        verdicts.fresh.push(i);
+        continue;
+      }
+      const first = count > 1 ? this.repeats.firstOrNote(view, i) : -1;
+      if (first >= 0) {
+        this.markRepeat(verdicts, i, first);
+      } else if (scope !== undefined && finder.findStored(view.bytes, view.hashAt(i), scope)) {
+        this.markDuplicate(verdicts, i, finder.originalOffset);
+        verdicts.duplicateIds!.set(finder.originalId, i * 16);
+      } else {
+        verdicts.fresh.push(i);
+      }
+    }
+    return verdicts;
+  }
+
+  /** Undefined when the window is off. */
+  private scopeOf(queue: QueueRow, slot: number) {
+    const window = queue.options.dedupWindowSeconds;
+    if (window <= 0) return undefined;
+    return {
+      queueId: queue.id,
+      partitionId: this.context.tables.partitions.id(slot),
+      oldest: this.context.now - window * MICROS_PER_SECOND,
+    };
+  }
+
+  private markDuplicate(verdicts: Verdicts, index: number, offset: number): void {
+    verdicts.statuses[index] = PushItemStatus.Duplicate;
+    verdicts.offsets[index] = offset;
+    verdicts.duplicateIds ??= new Uint8Array(this.view.count * 16);
+  }
+
+  /**
+   * A repeat of message `first` of the group. When that one is new it has no offset yet: the repeat
+   * notes −1 − first and gets the offset together with it.
+   */
+  private markRepeat(verdicts: Verdicts, index: number, first: number): void {
+    const stored = verdicts.statuses[first] === PushItemStatus.Duplicate;
+    this.markDuplicate(verdicts, index, stored ? verdicts.offsets[first]! : -1 - first);
+    const ids = verdicts.duplicateIds!;
+    const { view } = this;
+    if (stored) ids.copyWithin(index * 16, first * 16, first * 16 + 16);
+    else for (let k = 0; k < 16; k++) ids[index * 16 + k] = view.bytes[view.idAt(first) + k]!;
+  }
+
+  /** Finds or creates queue and partition; the first append is stamped with the creation time. */
+  private place(known: QueueRow | undefined, knownSlot: number, partitionName: string): Append {
+    const { context } = this;
+    const { partitions } = context.tables;
+    const queue =
+      known ?? createImplicitQueue(context, this.view.queueName(), this.view.limits().defaults);
+    let slot = knownSlot;
+    if (slot < 0) {
+      slot = partitions.create(queue, partitionName, context.now);
+      context.digest.number(partitions.id(slot));
+      context.digest.text(partitionName);
+    }
+    const previous = partitions.lastAppendAt(slot);
+    const createdAt = micros(previous === 0 ? context.now : Math.max(context.now, previous + 1));
+    return { queue, slot, base: partitions.lastOffset(slot) + 1, createdAt };
+  }
+
+  private writeAppend(append: Append, fresh: readonly number[], entryOffset: number): void {
+    const { context, view } = this;
+    const { partitions } = context.tables;
+    const { queue, slot, base, createdAt } = append;
+    const id = partitions.id(slot);
+    const sizes = this.foldMessages(fresh);
+    partitions.append(slot, { count: fresh.length, createdAt, ...sizes });
+    const row = encodeAppendRow(
+      {
+        createdAt,
+        entryIndex: context.index,
+        blockOffset: entryOffset + view.blockAt,
+        blockLength: view.blockLength,
+      },
+      { bytes: view.bytes, at: view.idAt(0), count: view.count },
+      fresh.length === view.count ? null : fresh,
+    );
+    context.rows.put(appendKey(queue.id, id, base), row);
+    this.addIds(id, append, fresh);
+    context.digest.number(id);
+    context.digest.number(base);
+    context.digest.number(createdAt);
+    context.giveStamp(createdAt);
+    context.effects.appended(slot);
+  }
+
+  private foldMessages(fresh: readonly number[]): { bytes: number; maxRecord: number } {
+    const { view } = this;
+    const { digest } = this.context;
+    let bytes = 0;
+    let maxRecord = 0;
+    for (const i of fresh) {
+      const length = view.recordLength(i);
+      bytes += length;
+      if (length > maxRecord) maxRecord = length;
+      digest.word(length);
+      digest.word(view.recordCrc(i));
+      digest.words(view.bytes, view.idAt(i), view.idAt(i) + 32);
+    }
+    return { bytes, maxRecord };
+  }
+
+  /** Client ids are always indexed, also with window 0: acknowledgements are recognised by them. */
+  private addIds(id: PartitionId, append: Append, fresh: readonly number[]): void {
+    const { view } = this;
+    const { ids } = this.context;
+    fresh.forEach((index, i) => {
+      if (!this.isClientId(index)) return;
+      ids.add(
+        id,
+        { bytes: view.bytes, at: view.hashAt(index) },
+        {
+          offset: brand(append.base + i),
+          baseOffset: brand(append.base),
+          createdAt: append.createdAt,
+        },
+      );
+    });
+  }
+}
+
+const REPREPARE: PushGroupOutcome = {
+  verdict: 'reprepare',
+  refusal: null,
+  partitionId: NO_PARTITION,
+  statuses: NOTHING_STATUSES,
+  offsets: NOTHING_OFFSETS,
+  duplicateIds: null,
+};
+
+/** New messages take contiguous offsets from `base`; repeats of new ones take theirs. */
+function settleOffsets(verdicts: Verdicts, base: number): void {
+  const { offsets, fresh } = verdicts;
+  fresh.forEach((index, i) => (offsets[index] = base + i));
+  if (verdicts.duplicateIds === null) return;
+  for (let i = 0; i < offsets.length; i++) {
+    if (offsets[i]! < 0) offsets[i] = offsets[-1 - offsets[i]!]!;
+  }
+}
