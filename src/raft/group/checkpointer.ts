@@ -1,0 +1,117 @@
+/**
+ * Moves the state to the store: encode what is still dirty, freeze the overlay between two entries,
+ * write one synced batch, then let the log forget what it no longer needs. One at a time. The cut is
+ * consistent because encoding and freezing happen in one synchronous step.
+ */
+import type { LogIndex } from '../../common/ids.js';
+import type { CheckpointMeta, IdIndexDriver, MachineParts, RowsPort, StorePort } from './ports.js';
+
+const POLL_MS = 20;
+/** Entries kept in the raft log behind the durable index. */
+const LOG_KEEP_ENTRIES = 4096;
+/** The log is purged when at least so many entries would go. */
+const PURGE_STEP_ENTRIES = 1024;
+const EXPIRE_EVERY_MS = 1000;
+
+export interface CheckpointerParts {
+  readonly parts: MachineParts;
+  readonly rows: RowsPort;
+  readonly store: StorePort;
+  readonly ids: IdIndexDriver;
+  readonly nowMs: () => number;
+  readonly nowMicros: () => number;
+  purge(index: LogIndex): Promise<void>;
+  failed(error: unknown): void;
+}
+
+export class Checkpointer {
+  private timer: NodeJS.Timeout | null = null;
+  private running: Promise<void> | null = null;
+  private waiters: (() => void)[] = [];
+  private stopped = false;
+  private purgedTo = 0;
+  private lastExpiryMs = 0;
+
+  constructor(private readonly deps: CheckpointerParts) {}
+
+  start(): void {
+    this.timer = setInterval(() => this.poll(), POLL_MS);
+  }
+
+  /** Writes a checkpoint when one is due; cheap, called after each entry too. */
+  poll(): void {
+    const { store, parts, nowMs } = this.deps;
+    if (this.stopped || this.running !== null) return;
+    const now = nowMs();
+    if (store.due(now, parts.machine.appliedIndex)) this.begin(now);
+    if (now - this.lastExpiryMs >= EXPIRE_EVERY_MS) {
+      this.lastExpiryMs = now;
+      this.deps.ids.expire(this.deps.nowMicros(), parts.recognitionWindowMicros());
+    }
+  }
+
+  /** Undefined when the overlay has room, else resolves after the next checkpoint. */
+  room(): Promise<void> | undefined {
+    if (!this.deps.store.isFull || this.stopped) return undefined;
+    const waiting = new Promise<void>((resolve) => this.waiters.push(resolve));
+    if (this.running === null) this.begin(this.deps.nowMs());
+    return waiting;
+  }
+
+  /** No more periodic checkpoints; with `final` one last one when anything is not durable. */
+  async stop(final: boolean): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
+    if (this.running !== null) await this.running;
+    const { parts, store, nowMs } = this.deps;
+    if (final && !this.stopped && parts.machine.appliedIndex > store.durableIndex) {
+      this.begin(nowMs());
+      if (this.running !== null) await this.running;
+    }
+    this.stopped = true;
+    this.wake();
+  }
+
+  private begin(now: number): void {
+    this.running = this.write(now).then(
+      () => this.done(),
+      (error: unknown) => {
+        this.stopped = true;
+        this.done();
+        this.deps.failed(error);
+      },
+    );
+  }
+
+  private done(): void {
+    this.running = null;
+    this.wake();
+  }
+
+  private wake(): void {
+    const waiters = this.waiters;
+    this.waiters = [];
+    for (const resolve of waiters) resolve();
+  }
+
+  private async write(now: number): Promise<void> {
+    const { parts, store, ids, rows } = this.deps;
+    parts.machine.flushDirtyRows();
+    ids.journal(rows);
+    await store.checkpoint(now, metaOf(parts));
+    const keepFrom = store.durableIndex - LOG_KEEP_ENTRIES;
+    if (keepFrom - this.purgedTo < PURGE_STEP_ENTRIES) return;
+    this.purgedTo = keepFrom;
+    await this.deps.purge(keepFrom as LogIndex);
+  }
+}
+
+function metaOf(parts: MachineParts): CheckpointMeta {
+  const { machine } = parts;
+  return {
+    appliedIndex: machine.appliedIndex,
+    appliedTerm: machine.appliedTerm,
+    digest: machine.digest(),
+    header: machine.encodeHeader(),
+  };
+}

@@ -1,0 +1,193 @@
+/**
+ * What a group needs from its neighbours, as small ports: log, rows, checkpoints, machine, dispatcher.
+ * The group imports no storage, WAL or machine code; the wiring (`src/raft/*.ts`) adapts the real ones
+ * and the tests bring doubles. Failures of a port reject or throw and poison the group.
+ */
+import type { LogIndex, NodeId, PartitionId, Term } from '../../common/ids.js';
+import type { GrantOutcome, PopTicket } from '../../machine/commands/catalogue.js';
+import type { AppliedEntry, Machine, MachineEvents } from '../../machine/machine.js';
+import type { Tables } from '../../machine/tables/tables.js';
+import type { CallOptions, GroupView, PopRequest, StoredMessage } from './group.js';
+
+/** One entry on its way to the log or read back from it; the payload is the parts in order. */
+export interface LogEntry extends AppliedEntry {
+  /** Sum of the parts' lengths. */
+  readonly sizeBytes: number;
+  /** Commands inside; 0 for the empty entry of a new term. Unknown (-1) when read back. */
+  readonly commandCount: number;
+}
+
+/** A range inside one entry's payload. */
+export interface PayloadRange {
+  readonly index: LogIndex;
+  readonly start: number;
+  readonly length: number;
+}
+
+export interface WalPort {
+  /** First index the log still holds; lastIndex + 1 when it holds none. */
+  readonly firstIndex: LogIndex;
+  readonly lastIndex: LogIndex;
+  readonly lastTerm: Term;
+  readonly term: Term;
+  /** Makes the entries durable (one sync); in order; one call at a time. */
+  append(entries: readonly LogEntry[]): Promise<void>;
+  /** Starts a new term and votes for this node; durable when it resolves. */
+  startTerm(term: Term, self: NodeId): Promise<void>;
+  /** Entries from `from` on, at least one unless the log ends there, at most about `maxBytes`. */
+  read(from: LogIndex, maxBytes: number): Promise<readonly LogEntry[]>;
+  /** Bytes of one range, also from segments purged from the raft log while their messages live. */
+  readRange(range: PayloadRange): Promise<Uint8Array>;
+  /** Where the bytes of an entry lie, for damage reports: `file` and byte of the range. */
+  describe(range: PayloadRange): Promise<string>;
+  /** Lets the raft log forget entries up to and including `index`. */
+  purge(index: LogIndex): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What identifies a checkpoint. */
+export interface CheckpointMeta {
+  readonly appliedIndex: LogIndex;
+  readonly appliedTerm: Term;
+  readonly digest: Uint8Array;
+  readonly header: Uint8Array;
+}
+
+/** Rows as the group drives them; the machine writes through its own RowPort onto the same overlay. */
+export interface RowsPort {
+  /** Loads keys into the read set of the entry applied next; undefined when nothing is to load. */
+  load(keys: readonly Uint8Array[]): Promise<void> | undefined;
+  /** Forgets the read set; called after each entry. */
+  clearReadSet(): void;
+  /** Newest value without I/O: overlay layers only; undefined = ask the store. */
+  peek(key: Uint8Array): Uint8Array | null | undefined;
+  put(key: Uint8Array, value: Uint8Array): void;
+  delete(key: Uint8Array): void;
+  view(appliedIndex: LogIndex): Promise<GroupView>;
+}
+
+export interface StorePort {
+  /** Last checkpoint found at open, undefined for a fresh store. */
+  readonly meta: CheckpointMeta | undefined;
+  /** Applied index of the last durable checkpoint, 0 before the first. */
+  readonly durableIndex: LogIndex;
+  /** The overlay holds as many bytes as it may: apply waits, growing writes are refused. */
+  readonly isFull: boolean;
+  /** Whether a checkpoint is to be written now (interval or bytes reached, none under way). */
+  due(nowMs: number, appliedIndex: LogIndex): boolean;
+  /**
+   * Freezes the overlay synchronously, then writes it with the meta in one synced batch. One call at
+   * a time. The returned promise resolves when the batch is durable.
+   */
+  checkpoint(nowMs: number, meta: CheckpointMeta): Promise<void>;
+  /** Rows in key order, page by page, for the restart. */
+  pages(range: RowRange): AsyncIterable<RowPage>;
+  close(): Promise<void>;
+}
+
+export interface RowRange {
+  readonly gte: Uint8Array;
+  readonly lt: Uint8Array;
+}
+
+export type RowPage = readonly (readonly [Uint8Array, Uint8Array])[];
+
+/** The id index as the group drives it (the machine uses its IdIndexPort side). */
+export interface IdIndexDriver {
+  /** Starts the lookups of the next entry. */
+  beginEntry(): void;
+  announce(partition: PartitionId, bytes: Uint8Array, at: number): void;
+  /** Loads what the announced lookups may need; undefined when nothing is to load. */
+  load(): Promise<void> | undefined;
+  /** Puts the adds since the last call into rows, deletes journal rows that runs cover. */
+  journal(rows: Pick<RowsPort, 'put' | 'delete'>): void;
+  /** Keys of the journal rows. */
+  readonly journalRange: RowRange;
+  /** Places of one id, newest first, on the applied state; for reads outside of apply. */
+  lookup(partition: number, bytes: Uint8Array, at: number): Promise<readonly IdPlace[]>;
+  /** Restart: a journal row as it comes from the store. */
+  loadJournalRow(key: Uint8Array, value: Uint8Array): void;
+  /** Unlinks what is older than the window. */
+  expire(nowMicros: number, windowMicros: number): void;
+  close(): Promise<void>;
+}
+
+/** Where an id may stand: a message's offset and the first offset of its append. */
+export interface IdPlace {
+  readonly offset: number;
+  readonly base: number;
+}
+
+/** The machine with what the wiring knows about it. */
+export interface MachineParts {
+  readonly machine: Machine;
+  readonly tables: Tables;
+  /** Key ranges of the rows `loadRow` takes, in load order. */
+  readonly columnRanges: readonly RowRange[];
+  /** Encoders of the commands the group itself proposes. */
+  readonly commands: GroupCommands;
+  readonly appends: AppendRows;
+  /** Largest recognition window in use, µs. */
+  recognitionWindowMicros(): number;
+}
+
+export interface GroupCommands {
+  openSession(nodeId: NodeId, directoryId: Uint8Array, bootCount: number): Uint8Array;
+  unclaim(grant: GrantOutcome): Uint8Array;
+}
+
+/** Reads keys and values of append index rows; the layout is the machine's. */
+export interface AppendRows {
+  baseOf(key: Uint8Array): number;
+  /** Range of the rows of a partition with first <= base < limit. */
+  range(place: AppendPlace, first: number, limit: number): RowRange;
+  decode(baseOffset: number, value: Uint8Array): AppendRow;
+  /** Takes a record apart; slices of `record`. */
+  message(row: AppendRow, item: number, record: Uint8Array): StoredMessage;
+}
+
+export interface AppendPlace {
+  readonly queueId: number;
+  readonly partitionId: number;
+}
+
+/** One append as its index row tells it: where the messages lie and what they must hash to. */
+export interface AppendRow {
+  readonly baseOffset: number;
+  readonly count: number;
+  readonly createdAt: number;
+  readonly entryIndex: LogIndex;
+  /** Position of a record inside the entry's payload, its length and the CRC-32 of its bytes. */
+  start(item: number): number;
+  length(item: number): number;
+  crc(item: number): number;
+  /** First 4 bytes of the transactionId hash, little-endian. */
+  hashWord(item: number): number;
+  hashEquals(item: number, bytes: Uint8Array, at: number): boolean;
+  /** Item whose transactionId hash equals bytes[at … at+16), -1 when none. */
+  findHash(bytes: Uint8Array, at: number): number;
+}
+
+/** What the dispatcher tells about a pop; the grant itself comes through apply. */
+export interface DispatchAnswer {
+  readonly granted: boolean;
+  readonly conflation: boolean;
+  readonly conflationConflict: boolean;
+  readonly autopilot: { readonly partitions: number; readonly batch: number } | null;
+}
+
+/** The leader's dispatcher as the group sees it; it proposes claims through `Group.propose`. */
+export interface DispatcherPort {
+  pop(request: PopRequest, ticket: PopTicket, options: CallOptions): Promise<DispatchAnswer>;
+  start(): void;
+  stop(): void;
+}
+
+/** Structured log of the group; names are constants of the caller. */
+export interface GroupLog {
+  info(event: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(event: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(event: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+export type { MachineEvents };
