@@ -7,7 +7,7 @@ import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { Catch, HttpException, Inject, NotFoundException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
-import type { Logger } from '../logging/index.js';
+import type { TargetLogger } from '../logging/index.js';
 import { sendJson, sendText } from './answers.js';
 import { KnownRoutes } from './known-routes.js';
 import { QueryTextError } from './query.js';
@@ -23,7 +23,7 @@ interface FrameworkError {
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly routes: KnownRoutes,
-    @Inject(HTTP_LOGGER) private readonly logger: Logger,
+    @Inject(HTTP_LOGGER) private readonly logger: TargetLogger,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {

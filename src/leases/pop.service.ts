@@ -20,7 +20,7 @@ import { encodeRegister } from '../machine/commands/index.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { CallOptions, Group, PopAnswer, PopRequest, StoredMessage } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
-import { Traffic } from '../metrics/traffic.js';
+import { Traffic } from '../http/traffic.js';
 import { Tenancy } from '../tenancy/tenant.js';
 import { DeliveredIds } from './delivered-ids.js';
 import { leaseKeyOf } from './lease-key.js';

@@ -1,0 +1,38 @@
+/** The list of modules; nothing else. */
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { QueenConfig } from './config/index.js';
+import { ConfigModule } from './config/index.js';
+import { HealthModule } from './health/health.module.js';
+import type { HttpParts } from './http/http.module.js';
+import { HttpModule } from './http/http.module.js';
+import { LeasesModule } from './leases/leases.module.js';
+import type { Logger } from './logging/index.js';
+import { LoggingModule } from './logging/index.js';
+import { MetricsModule } from './metrics/metrics.module.js';
+import { QueuesModule } from './queues/queues.module.js';
+import { RaftModule } from './raft/index.js';
+
+export interface AppParts {
+  readonly config: QueenConfig;
+  readonly logger: Logger;
+  readonly http: HttpParts;
+}
+
+@Module({})
+export class AppModule {
+  static forRoot(parts: AppParts): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.forRoot(parts.config),
+        LoggingModule.forRoot(parts.logger),
+        HttpModule.forRoot(parts.http),
+        RaftModule,
+        QueuesModule,
+        LeasesModule,
+        HealthModule,
+        MetricsModule,
+      ],
+    };
+  }
+}

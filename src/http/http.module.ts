@@ -1,0 +1,40 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import type { Logger } from '../logging/index.js';
+import { LOGGER } from '../logging/index.js';
+import { Admission } from './admission.js';
+import { ErrorFilter } from './error-filter.js';
+import { KnownRoutes } from './known-routes.js';
+import { HTTP_LOGGER } from './tokens.js';
+import { Traffic } from './traffic.js';
+
+export interface HttpParts {
+  readonly routes: KnownRoutes;
+  readonly admission: Admission;
+}
+
+/**
+ * What every route shares: error answers, admission, traffic counters. The parts that Fastify's hooks
+ * need exist before Nest does, so they are handed in.
+ */
+@Global()
+@Module({})
+export class HttpModule {
+  static forRoot(parts: HttpParts): DynamicModule {
+    return {
+      module: HttpModule,
+      providers: [
+        { provide: KnownRoutes, useValue: parts.routes },
+        { provide: Admission, useValue: parts.admission },
+        Traffic,
+        {
+          provide: HTTP_LOGGER,
+          inject: [LOGGER],
+          useFactory: (logger: Logger) => logger.child('http'),
+        },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+      ],
+      exports: [Admission, Traffic, HTTP_LOGGER],
+    };
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Builds the application from a configuration: Fastify with its hooks, then the Nest modules. The HTTP
+ * port is bound by the caller only after this resolved: an open port means the boot is finished.
+ */
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { AppModule } from '../app.module.js';
+import type { QueenConfig } from '../config/index.js';
+import { Admission } from '../http/admission.js';
+import { attachHooks, createAdapter } from '../http/fastify-setup.js';
+import { KnownRoutes } from '../http/known-routes.js';
+import type { Logger } from '../logging/index.js';
+import { NestLogger } from '../logging/index.js';
+
+export async function createApp(
+  config: QueenConfig,
+  logger: Logger,
+): Promise<NestFastifyApplication> {
+  const routes = new KnownRoutes();
+  const admission = new Admission({
+    maxBytes: config.planner.admitMaxBytes,
+    holdMs: config.planner.admitHoldMs,
+    random: Math.random,
+  });
+  const adapter = createAdapter({ maxBodyBytes: config.server.maxBodyBytes });
+  attachHooks(adapter.getInstance<FastifyInstance>(), { routes, admission });
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.forRoot({ config, logger, http: { routes, admission } }),
+    adapter,
+    { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
+  );
+  await app.init();
+  return app;
+}

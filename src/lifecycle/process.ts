@@ -1,0 +1,78 @@
+/**
+ * The life of the process: configuration, boot, listen, signals, exit codes (cluster.md §1.11, §2.9).
+ * One FATAL line and exit 1 when the boot fails; exit 0 after a graceful stop. Signals are taken once.
+ */
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { BROKER_VERSION } from '../common/version.js';
+import { ConfigError, describeConfig, loadConfig } from '../config/index.js';
+import type { QueenConfig } from '../config/index.js';
+import type { Logger } from '../logging/index.js';
+import { createLogger, emergencyLogger, logConfig } from '../logging/index.js';
+import { createApp } from './boot.js';
+
+const MIN_POOL_THREADS = 16;
+
+export async function runProcess(): Promise<void> {
+  let logger: Logger = emergencyLogger();
+  try {
+    const { config, warnings } = loadConfig(process.env);
+    logger = createLogger({ filter: config.logging.filter, json: config.logging.json });
+    announce(logger, config, warnings);
+    const app = await createApp(config, logger);
+    stopOnSignals(app, logger);
+    await app.listen(config.server.port, config.server.bindHost);
+    logger.child('boot').info('listening', {
+      version: BROKER_VERSION,
+      addr: `${config.server.bindHost}:${portOf(app, config)}`,
+      data_dir: config.raft.dir,
+    });
+  } catch (error) {
+    logger.fatal(reasonOf(error));
+    process.exit(1);
+  }
+}
+
+function announce(logger: Logger, config: QueenConfig, warnings: readonly string[]): void {
+  const boot = logger.child('boot');
+  for (const warning of warnings) boot.warn(warning);
+  logConfig(logger, describeConfig(config));
+  const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
+  if (!(threads >= MIN_POOL_THREADS)) {
+    boot.error('the thread pool is too small: start through bin/queen.cjs', { threads });
+  }
+}
+
+function stopOnSignals(app: NestFastifyApplication, logger: Logger): void {
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (stopping) return;
+    stopping = true;
+    const log = logger.child('shutdown');
+    log.info('signal received, draining in-flight requests', { signal });
+    app.close().then(
+      () => {
+        log.info('shutdown complete');
+        process.exit(0);
+      },
+      (error: unknown) => {
+        log.error('shutdown failed', { error: reasonOf(error) });
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+function portOf(app: NestFastifyApplication, config: QueenConfig): number {
+  const address: unknown = app.getHttpServer().address();
+  if (address !== null && typeof address === 'object' && 'port' in address) {
+    return Number(address.port);
+  }
+  return config.server.port;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,84 @@
+/** Routes of queues: configure, delete, list, detail, depth, sizes. Declarations only. */
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Access } from '../auth/access.js';
+import { sendJson } from '../http/answers.js';
+import { jsonObjectBody } from '../http/json-body.js';
+import type { QueryValues } from '../http/query.js';
+import { textOrUndefined } from '../http/query.js';
+import { Tenancy } from '../tenancy/tenant.js';
+import { QueueReadsService } from './queue-reads.service.js';
+import { ModeRefusal, QueuesService } from './queues.service.js';
+
+const NOT_FOUND = { error: 'Queue not found' };
+
+@Controller('api/v1')
+export class QueuesController {
+  constructor(
+    private readonly queues: QueuesService,
+    private readonly reads: QueueReadsService,
+    private readonly tenancy: Tenancy,
+  ) {}
+
+  @Post('configure')
+  @HttpCode(200)
+  @Access('read-write')
+  async configure(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    try {
+      sendJson(
+        reply,
+        200,
+        await this.queues.configure(this.tenancy.of(request), jsonObjectBody(request)),
+      );
+    } catch (error) {
+      if (!(error instanceof ModeRefusal)) throw error;
+      sendJson(reply, 400, { error: error.message });
+    }
+  }
+
+  @Delete('resources/queues/:queue')
+  @Access('admin')
+  remove(@Req() request: FastifyRequest, @Param('queue') queue: string): Promise<unknown> {
+    return this.queues.remove(this.tenancy.of(request), queue);
+  }
+
+  @Get('resources/queues')
+  @Access('read-only')
+  list(@Req() request: FastifyRequest, @Query() query: QueryValues): Promise<unknown> {
+    const tenant = this.tenancy.of(request);
+    return query['stats'] === 'lanes' ? this.reads.lanes(tenant) : this.reads.list(tenant);
+  }
+
+  @Get('resources/queues/:queue')
+  @Access('read-only')
+  async detail(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Param('queue') queue: string,
+  ): Promise<void> {
+    sendFound(reply, await this.reads.detail(this.tenancy.of(request), queue));
+  }
+
+  @Get('resources/queues/:queue/depth')
+  @Access('read-only')
+  async depth(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { queue } = request.params as { queue: string };
+    const group = textOrUndefined(request.query as QueryValues, 'group');
+    sendFound(reply, await this.reads.depth(this.tenancy.of(request), queue, group));
+  }
+
+  @Get('resources/queues/:queue/sizes')
+  @Access('read-only')
+  async sizes(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Param('queue') queue: string,
+  ): Promise<void> {
+    sendFound(reply, await this.reads.sizes(this.tenancy.of(request), queue));
+  }
+}
+
+function sendFound(reply: FastifyReply, body: unknown): void {
+  if (body === null) sendJson(reply, 404, NOT_FOUND);
+  else sendJson(reply, 200, body);
+}
