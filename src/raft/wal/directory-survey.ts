@@ -5,7 +5,7 @@
  */
 import { FOREIGN_FILE_CURE, WalDamageError } from './errors.js';
 import type { FilePort } from './file-port.js';
-import { MANIFEST_FILE, parseSegmentFileName, type Manifest, type SegmentRow } from './manifest.js';
+import { parseSegmentFileName, type Manifest, type SegmentRow } from './manifest.js';
 import { MAX_HEADER_BYTES, readSegmentHeader } from './segment-header.js';
 
 export interface DirectorySurvey {
@@ -22,7 +22,7 @@ export async function surveyDirectory(
   const active = manifest.segments[manifest.segments.length - 1] as SegmentRow;
   const leftovers: string[] = [];
   for (const name of (await files.readdir(directory)).sort()) {
-    if (name === `${MANIFEST_FILE}.tmp` || name.endsWith('.seg.tmp')) leftovers.push(name);
+    if (name.endsWith('.tmp')) leftovers.push(name);
     if (!name.endsWith('.seg')) continue;
     const path = `${directory}/${name}`;
     const parsed = parseSegmentFileName(name);

@@ -12,7 +12,7 @@
 import { crc32 } from 'node:zlib';
 import { getU64, putU64 } from './bytes.js';
 import { newerFormat, WalDamageError } from './errors.js';
-import { readWholeFile, writeFully, type FilePort, type OpenFile } from './file-port.js';
+import { readWholeFile, replaceFile, type FilePort, type OpenFile } from './file-port.js';
 
 export const SYNCED_FILE = 'synced';
 const MAGIC = 0x4d535151;
@@ -39,12 +39,11 @@ export class SyncedMarkFile {
   /** Opens the file, or creates it durably with two empty slots when `present` is false. */
   static async open(files: FilePort, directory: string, present: boolean): Promise<SyncedMarkFile> {
     const path = `${directory}/${SYNCED_FILE}`;
-    if (present) return new SyncedMarkFile(await files.open(path, 'update'));
-    const file = await files.open(path, 'replace');
-    await writeFully(file, [Buffer.alloc(SLOT_BYTES * SLOTS)], 0);
-    await file.fdatasync();
-    await files.fsyncDir(directory);
-    return new SyncedMarkFile(file);
+    if (!present) {
+      // Atomically, or a crash would leave a file that looks damaged.
+      await replaceFile(files, directory, SYNCED_FILE, Buffer.alloc(SLOT_BYTES * SLOTS));
+    }
+    return new SyncedMarkFile(await files.open(path, 'update'));
   }
 
   /** Synchronous on purpose: a few microseconds, and the answer may follow at once. */

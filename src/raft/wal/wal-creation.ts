@@ -108,7 +108,7 @@ async function removeUnusedAttempt(place: CreationPlace): Promise<void> {
   if (typeof (await readSyncedMark(files, directory)) !== 'string') {
     throw missingManifest(directory);
   }
-  const stale = names.filter((name) => [only, SYNCED_FILE, `${MANIFEST_FILE}.tmp`].includes(name));
+  const stale = names.filter((name) => [only, SYNCED_FILE].includes(name) || name.endsWith('.tmp'));
   for (const name of stale) await files.unlink(`${directory}/${name}`);
   if (stale.length > 0) await files.fsyncDir(directory);
 }
