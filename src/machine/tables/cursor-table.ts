@@ -17,7 +17,7 @@ import type { LeaseTableImpl } from './lease-table.js';
 import type { PartitionTableImpl } from './partition-table.js';
 import type { LiveTotals } from './queue-state.js';
 import { RecordPages } from './record-pages.js';
-import { mix, SlotIndex } from './slot-index.js';
+import { mix, SegmentedIndex } from './segmented-index.js';
 import type { CursorTable, NewLease } from './tables.js';
 
 // In units of 8 bytes.
@@ -44,7 +44,7 @@ const SHORT_CHAIN = 4;
 
 export class CursorTableImpl implements CursorTable {
   private readonly records = new RecordPages(STRIDE_BYTES, NEXT_ON_PARTITION);
-  private readonly index = new SlotIndex((slot) => this.hashOf(slot));
+  private readonly index = new SegmentedIndex((slot) => this.hashOf(slot));
   private readonly dirty = new DirtySlots();
   private readonly deletedRows: Uint8Array[] = [];
   private readonly row = emptyCursorRow();

@@ -10,7 +10,7 @@ import { invariant } from '../../common/invariant.js';
 import type { Micros } from '../../common/ids.js';
 import { micros } from '../../common/ids.js';
 import { littleWord, RecordPages } from './record-pages.js';
-import { mix, SlotIndex } from './slot-index.js';
+import { mix, SegmentedIndex } from './segmented-index.js';
 import type { LeaseTable, NewLease } from './tables.js';
 import type { LiveTotals } from './queue-state.js';
 
@@ -31,7 +31,7 @@ const STRIDE_BYTES = 80;
 
 export class LeaseTableImpl implements LeaseTable {
   private readonly records = new RecordPages(STRIDE_BYTES, NEXT);
-  private readonly byLeaseId = new SlotIndex((lease) => this.hashOf(lease));
+  private readonly byLeaseId = new SegmentedIndex((lease) => this.hashOf(lease));
 
   constructor(
     private readonly totals: LiveTotals,

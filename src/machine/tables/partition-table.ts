@@ -6,6 +6,7 @@
  *   f64: id createdAt logStart lastOffset lastAppendAt retainedBytes
  *   i32: queueId name nameHash maxRecordBytes deadLetters firstCursor nextInQueue (one unused)
  */
+import { ByteArena } from '../../common/byte-arena.js';
 import { invariant } from '../../common/invariant.js';
 import type { Micros, PartitionId, QueueId } from '../../common/ids.js';
 import { micros, partitionId, queueId } from '../../common/ids.js';
@@ -16,12 +17,11 @@ import { DirtySlots } from './dirty-slots.js';
 import type { TableCounters } from './header-row.js';
 import { IdIndex } from './id-index.js';
 import { keyNumber, keyPartition, partitionKey } from './keyspaces.js';
-import { NameArena } from './name-arena.js';
 import { decodePartitionRow, emptyPartitionRow, encodePartitionRow } from './partition-row.js';
 import type { LiveTotals, QueueState } from './queue-state.js';
 import type { QueueTableImpl } from './queue-table.js';
 import { RecordPages } from './record-pages.js';
-import { SlotIndex } from './slot-index.js';
+import { SegmentedIndex } from './segmented-index.js';
 import type { PartitionTable, QueueRow } from './tables.js';
 
 // In units of 8 bytes.
@@ -45,8 +45,8 @@ const SHORT_NAME_BYTES = 1536;
 
 export class PartitionTableImpl implements PartitionTable {
   private readonly records = new RecordPages(STRIDE_BYTES, NEXT_IN_QUEUE);
-  private readonly names = new NameArena();
-  private readonly byName = new SlotIndex((slot) => this.records.unsigned(slot, NAME_HASH));
+  private readonly names = new ByteArena();
+  private readonly byName = new SegmentedIndex((slot) => this.records.unsigned(slot, NAME_HASH));
   private readonly ids = new IdIndex();
   private readonly dirty = new DirtySlots();
   private readonly deletedRows: Uint8Array[] = [];
@@ -195,7 +195,7 @@ export class PartitionTableImpl implements PartitionTable {
 
   get sizeBytes(): number {
     const { records, names, byName, ids } = this;
-    return records.sizeBytes + names.sizeBytes + byName.sizeBytes + ids.sizeBytes;
+    return records.sizeBytes + names.allocatedBytes + byName.sizeBytes + ids.sizeBytes;
   }
 
   /** Slot of a partition of a live or a deleted queue. */
@@ -271,7 +271,9 @@ export class PartitionTableImpl implements PartitionTable {
     row.retainedBytes = records.double(slot, RETAINED_BYTES);
     row.maxRecordBytes = records.unsigned(slot, MAX_RECORD);
     row.deadLetters = records.unsigned(slot, DEAD_LETTERS);
-    row.name = this.names.view(records.unsigned(slot, NAME));
+    const name = records.unsigned(slot, NAME);
+    const at = this.names.bytesAt(name);
+    row.name = this.names.chunkOf(name).subarray(at, at + this.names.lengthAt(name));
     return encodePartitionRow(row);
   }
 
@@ -281,7 +283,7 @@ export class PartitionTableImpl implements PartitionTable {
     const slot = records.allocate();
     records.setDouble(slot, ID, id);
     records.setInt(slot, QUEUE_ID, state.id);
-    records.setInt(slot, NAME, this.names.add(name, 0, name.length));
+    records.setInt(slot, NAME, this.names.append(name));
     records.setInt(slot, NAME_HASH, hash);
     records.setInt(slot, FIRST_CURSOR, -1);
     records.setInt(slot, NEXT_IN_QUEUE, -1);

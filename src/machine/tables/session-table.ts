@@ -70,7 +70,8 @@ export class SessionTableImpl implements SessionTable {
 
   flush(rows: RowPort): void {
     for (const nodeId of [...this.dirty].sort((a, b) => a - b)) {
-      rows.put(sessionKey(nodeId), encodeSession(this.byNode.get(nodeId)!));
+      const session = this.byNode.get(nodeId);
+      if (session !== undefined) rows.put(sessionKey(nodeId), encodeSession(session));
     }
     this.dirty.clear();
   }

@@ -1,20 +1,24 @@
 /**
- * Open-addressing index from a 32-bit hash to slots, without keys of its own: the caller compares the
- * candidate's columns. 1024 segments by the hash's top bits grow each on its own, so that the longest
- * pause is the rehash of one segment (16 K entries at 16 M: 1–2 ms) and a doubling never holds twice
- * the whole index. Linear probing, removal shifts back: no tombstones.
+ * Open-addressing index from a 32-bit hash to slots for tables of many millions. It keeps neither keys
+ * nor hashes (the caller has both in its records), so it takes a third of common/open-addressing and a
+ * cursor stays within its memory budget. 1024 segments by the hash's top bits grow each on its own: the
+ * longest pause is the rehash of one segment (16 K entries at 16 M), and growth never holds the whole
+ * index twice. Linear probing, removal shifts back: no tombstones.
  *
  *   hash ─ top 10 bits ─► segment ─ low bits ─► position …    entry = slot + 1, 0 = empty
  *
  * A walk (`first`, `next`) lives in the index: finish one before starting another.
  */
+
+/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
+
 import { invariant } from '../../common/invariant.js';
 
 const SEGMENT_SHIFT = 22;
 const SEGMENTS = 1 << (32 - SEGMENT_SHIFT);
 const INITIAL_POSITIONS = 8;
 
-export class SlotIndex {
+export class SegmentedIndex {
   private readonly segments: (Int32Array | null)[] = new Array<Int32Array | null>(SEGMENTS).fill(
     null,
   );
