@@ -173,7 +173,9 @@ function createState(given: CoreOptions): CoreState {
     applyOnlyStable: options.asyncStorage,
     trace: options.trace,
   });
+  // What the state machine holds was committed, whatever the last hard state that reached the disk.
   log.loadCommit(hardState.commit);
+  log.loadCommit(options.applied);
   if (options.applied > log.applied) log.appliedTo(options.applied);
   const canonical = canonicalConfig(config);
   const limits = {

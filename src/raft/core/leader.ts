@@ -1,7 +1,7 @@
 /** Leader role: what a leader does with each message and with time. */
 import { broadcastHeartbeat } from './heartbeat.js';
 import { invariant } from './invariant.js';
-import { proposeEntries } from './membership-change.js';
+import { proposeAutoLeave, proposeEntries } from './membership-change.js';
 import type { AppendResponse, HeartbeatResponse, Message } from './messages.js';
 import { jointVote } from './quorum.js';
 import { leaderRead } from './reads.js';
@@ -62,6 +62,7 @@ export function tickLeader(state: CoreState): void {
   if (state.heartbeatElapsed < state.options.heartbeatTicks) return;
   state.heartbeatElapsed = 0;
   broadcastHeartbeat(state);
+  proposeAutoLeave(state);
 }
 
 /** Without a quorum heard from in the last election timeout somebody else may lead already. */

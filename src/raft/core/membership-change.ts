@@ -145,19 +145,25 @@ export function switchConfig(state: CoreState, config: ConfigState, progress: Pr
   }
 }
 
-/**
- * The state machine got this far. A leader in a joint state it should leave by itself proposes to,
- * once: the pending mark holds further attempts back, and a dropped attempt (transfer running, say)
- * is made again after the next entry.
- */
+/** The state machine got this far. */
 export function applied(state: CoreState, index: LogIndex): void {
   const bytes = state.log.appliedTo(index);
   state.uncommittedBytes = Math.max(0, state.uncommittedBytes - bytes);
-  const due =
+  proposeAutoLeave(state);
+}
+
+/**
+ * A leader in a joint state it should leave by itself proposes to, once: the pending mark holds
+ * further attempts back. An attempt that is refused (a transfer runs, say) is repeated with the next
+ * applied entry, and with the next heartbeat, because an idle group has no next entry.
+ */
+export function proposeAutoLeave(state: CoreState): void {
+  const isDue =
     state.role === 'leader' &&
     state.config.autoLeave &&
+    state.transferee === NO_NODE &&
     state.log.applied >= state.pendingChangeIndex;
-  if (!due) return;
+  if (!isDue) return;
   const data = encodeConfigChange(LEAVE_JOINT);
   const result = proposeEntries(state, [{ kind: 'membership', data }]);
   if (result.outcome !== 'appended') return;

@@ -6,6 +6,7 @@
  */
 import { logIndex, type NodeId } from '../../common/ids.js';
 import { invariant } from './invariant.js';
+import { memberIds } from './membership.js';
 import type { AppendResponse, HeartbeatResponse } from './messages.js';
 import type { Progress } from './progress.js';
 import { jointIndex } from './quorum.js';
@@ -99,6 +100,11 @@ function sendSnapshot(state: CoreState, to: NodeId, progress: Progress): boolean
     return false;
   }
   invariant(snapshot.index > 0, 'empty snapshot', () => ({ ...dump(state), to }));
+  if (!memberIds(snapshot.config).includes(to)) {
+    // Taken before the member was added: it would refuse it, for ever. A newer one is needed.
+    trace(state, () => ({ type: 'snapshot-deferred', peer: to, reason: 'outdated' }));
+    return false;
+  }
   trace(state, () => ({
     type: 'snapshot-sent',
     peer: to,
@@ -228,7 +234,7 @@ export function handleSnapshotReport(
 
 export function handleUnreachable(state: CoreState, id: NodeId): void {
   const progress = state.progress.get(id);
-  if (state.role !== 'leader' || progress === undefined) return;
+  if (state.role !== 'leader' || progress === undefined || id === state.id) return;
   // Appends sent ahead are probably lost: go back to one at a time.
   if (progress.state === 'replicate') progress.becomeProbe();
   trace(state, () => ({

@@ -140,7 +140,7 @@ export type NodeTraceEvent =
   | {
       readonly type: 'snapshot-deferred';
       readonly peer: NodeId;
-      readonly reason: 'inactive' | 'preparing';
+      readonly reason: 'inactive' | 'preparing' | 'outdated';
     }
   | {
       readonly type: 'snapshot-restored' | 'snapshot-fast-forwarded';

@@ -130,7 +130,10 @@ export interface LogReader {
   termOf(index: LogIndex): Term | 'compacted' | 'unavailable';
   /** Entries [from, to), cut at `maxBytes` but at least one; fewer is legal. */
   entries(range: EntryRange): readonly Entry[] | 'compacted' | 'loading';
-  /** Newest snapshot a follower can be given, or `preparing` (ask again later). */
+  /**
+   * Newest snapshot a follower can be given, or `preparing` (ask again later). One whose membership
+   * lacks the peer is of no use to it: then prepare a newer one.
+   */
   snapshotFor(peer: NodeId): SnapshotMeta | 'preparing';
 }
 

@@ -3,7 +3,7 @@
  * implements the core's LogReader and the writes a driver makes. Bad use throws: a test double that
  * forgives would hide bugs.
  */
-import { logIndex, type LogIndex, type Term } from '../../../src/common/ids.js';
+import { logIndex, type LogIndex, type NodeId, type Term } from '../../../src/common/ids.js';
 import { EMPTY_CONFIG } from '../../../src/raft/core/membership.js';
 import {
   NO_INDEX,
@@ -25,7 +25,7 @@ export class MemoryLog implements LogReader {
   /** Last snapshot taken or installed. */
   snapshot: SnapshotMeta | undefined;
   /** Overrides what a lagging peer is offered. */
-  snapshotSource: (() => SnapshotMeta | 'preparing') | undefined;
+  snapshotSource: ((peer: NodeId) => SnapshotMeta | 'preparing') | undefined;
   /** Entries become readable only after this is cleared (a slow disk). */
   slow = false;
   private baseIndex = 0;
@@ -65,8 +65,8 @@ export class MemoryLog implements LogReader {
     return found;
   }
 
-  snapshotFor(): SnapshotMeta | 'preparing' {
-    return this.snapshotSource?.() ?? this.snapshot ?? 'preparing';
+  snapshotFor(peer: NodeId): SnapshotMeta | 'preparing' {
+    return this.snapshotSource?.(peer) ?? this.snapshot ?? 'preparing';
   }
 
   all(): readonly Entry[] {
