@@ -33,7 +33,7 @@ export class AppendFinder {
   private recent(place: AppendPlace, first: number, last: number): AppendRow[] {
     const { tailIndex, appends } = this.parts;
     const rows: AppendRow[] = [];
-    for (let offset = first; offset <= last; ) {
+    for (let offset = first; offset <= last;) {
       const found = tailIndex.find(place.partitionId, offset);
       if (found === undefined) break;
       const row = appends.decode(found.baseOffset, found.value);

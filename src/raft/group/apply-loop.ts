@@ -61,7 +61,9 @@ export class ApplyLoop implements PrefetchSink {
   /** Resolves when nothing is left to apply, or the loop stopped. */
   drained(): Promise<void> {
     if (!this.running) return Promise.resolve();
-    return new Promise((resolve) => this.idle.push(resolve));
+    return new Promise((resolve) => {
+      this.idle.push(resolve);
+    });
   }
 
   /** Applies nothing after the entry under way. */
@@ -96,7 +98,7 @@ export class ApplyLoop implements PrefetchSink {
       this.advance();
       this.hooks.applied(entry);
       if (this.deps.nowMs() - sliceStart < SLICE_MS) continue;
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
       sliceStart = this.deps.nowMs();
     }
     this.running = false;
@@ -136,4 +138,11 @@ export class ApplyLoop implements PrefetchSink {
       this.head = 0;
     }
   }
+}
+
+/** Gives the event loop one round: sockets, timers, the answers of what was just applied. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }

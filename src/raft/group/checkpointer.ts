@@ -53,7 +53,9 @@ export class Checkpointer {
   /** Undefined when the overlay has room, else resolves after the next checkpoint. */
   room(): Promise<void> | undefined {
     if (!this.deps.store.isFull || this.stopped) return undefined;
-    const waiting = new Promise<void>((resolve) => this.waiters.push(resolve));
+    const waiting = new Promise<void>((resolve) => {
+      this.waiters.push(resolve);
+    });
     if (this.running === null) this.begin(this.deps.nowMs());
     return waiting;
   }

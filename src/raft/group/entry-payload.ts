@@ -42,7 +42,10 @@ export function buildEntry(stamp: EntryStamp, commands: readonly Uint8Array[]): 
 }
 
 /** How many commands from `from` on go into the next entry (at least one). */
-export function cutEntry(commands: readonly { readonly bytes: Uint8Array }[], from: number): number {
+export function cutEntry(
+  commands: readonly { readonly bytes: Uint8Array }[],
+  from: number,
+): number {
   let bytes = ENTRY_HEADER_BYTES;
   let count = 0;
   while (from + count < commands.length && count < ENTRY_MAX_COMMANDS) {

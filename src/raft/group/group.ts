@@ -77,6 +77,8 @@ export interface GroupStatus {
   readonly lagMs: number;
   readonly quorumAckMs: number | null;
   readonly storageReady: boolean;
+  /** The disk gate is closed: growing writes of this node's clients are refused (507). */
+  readonly storageFull: boolean;
   readonly clusterVersion: number;
   readonly kinds: number;
   readonly failure: {

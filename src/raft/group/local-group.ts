@@ -106,7 +106,8 @@ export class LocalGroup implements Group, OutcomeSink {
       purge: (index) => wal.purge(index),
       failed: (error) => this.poison('NODE-LOCAL', error, this.status().applied),
     });
-    this.maintenance = new Maintenance(parts);
+    const view = (): Promise<GroupView> => this.view();
+    this.maintenance = new Maintenance({ machine, rows, log: parts.log, view });
     this.apply = new ApplyLoop(
       { parts: machine, rows, ids, outcomes: this, events: this.events, nowMs: this.nowMs },
       {
@@ -117,11 +118,11 @@ export class LocalGroup implements Group, OutcomeSink {
     );
     const { appends } = machine;
     const { tailIndex } = parts;
-    const finder = new AppendFinder({ appends, tailIndex, view: () => this.view() });
+    const finder = new AppendFinder({ appends, tailIndex, view });
     this.resolver = new IdResolver(finder, ids);
     this.reader = new MessageReader({
       ...{ finder, appends, tail: this.tail, wal },
-      damaged: (error) => this.poison('NODE-LOCAL', error, this.status().applied),
+      damaged: (error) => this.damaged(error),
     });
   }
 
@@ -152,12 +153,17 @@ export class LocalGroup implements Group, OutcomeSink {
     this.throwIfStopped();
     await this.openSession();
     this.maintenance.start();
-    this.dispatcher?.start();
   }
 
-  /** Plugs the leader's dispatcher in; before `start`. */
+  /** Plugs the leader's dispatcher in; it starts with the lead, or now. */
   attachDispatcher(dispatcher: DispatcherPort): void {
     this.dispatcher = dispatcher;
+    if (this.role === 'leader') dispatcher.start();
+  }
+
+  /** The store met damage while it served: nothing more is served. */
+  damaged(error: Error): void {
+    this.poison('NODE-LOCAL', error, this.status().applied);
   }
 
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
@@ -265,24 +271,41 @@ export class LocalGroup implements Group, OutcomeSink {
 
   /** Graceful stop: what is in flight is finished, everybody else is told `retry`, one checkpoint. */
   stop(): Promise<void> {
-    this.stopping ??= this.shutDown();
+    this.stopping ??= this.shutDown(this.role !== 'stopped');
     return this.stopping;
   }
 
-  private async shutDown(): Promise<void> {
-    const poisoned = this.role === 'stopped';
+  /** Ends like a crash, for tests: nothing is finished, nothing is checkpointed, files are closed. */
+  abandon(): Promise<void> {
+    this.stopping ??= this.shutDown(false);
+    return this.stopping;
+  }
+
+  private async shutDown(graceful: boolean): Promise<void> {
+    const { ids, wal, store } = this.parts;
     this.role = 'stopped';
     this.dispatcher?.stop();
-    this.maintenance.stop();
+    await this.maintenance.stop();
+    if (!graceful) this.apply.stop();
     await this.writer?.stop();
-    if (!poisoned) await this.apply.drained();
+    if (graceful) await this.apply.drained();
     this.apply.stop();
     this.answerAll();
-    await this.checkpointer.stop(!poisoned);
+    await this.checkpointer.stop(graceful);
+    await this.apply.drained();
     this.wheel.stop();
-    await this.parts.ids.close();
-    await this.parts.wal.close();
-    await this.parts.store.close();
+    await this.closeQuietly(ids, wal, store);
+  }
+
+  /** A poisoned log or store may refuse to close; the others are closed all the same. */
+  private async closeQuietly(...files: readonly { close(): Promise<void> }[]): Promise<void> {
+    for (const file of files) {
+      try {
+        await file.close();
+      } catch (error) {
+        this.parts.log.warn('file not closed cleanly', { error: describe(error) });
+      }
+    }
   }
 
   private async openSession(): Promise<void> {
@@ -313,6 +336,7 @@ export class LocalGroup implements Group, OutcomeSink {
     this.barrier.applied(entry.index);
     if (this.role === 'candidate' && entry.term === this.currentTerm && this.writer !== null) {
       this.role = 'leader';
+      this.dispatcher?.start();
       this.leading?.();
     }
     this.checkpointer.poll();
@@ -339,7 +363,7 @@ export class LocalGroup implements Group, OutcomeSink {
     this.parts.log.error('group stopped', { class: kind, error: describe(error), index });
     this.apply.stop();
     void this.writer?.stop();
-    this.maintenance.stop();
+    void this.maintenance.stop();
     this.dispatcher?.stop();
     this.answerAll();
     this.leading?.();

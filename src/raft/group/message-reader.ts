@@ -91,7 +91,8 @@ export class MessageReader {
   private async damage(piece: Piece, bytes: Uint8Array): Promise<QueenError> {
     const { row, range } = piece;
     let item = piece.firstItem;
-    while (item < piece.lastItem && crc32(recordOf(piece, item, bytes)) === row.crc(item)) item += 1;
+    while (item < piece.lastItem && crc32(recordOf(piece, item, bytes)) === row.crc(item))
+      item += 1;
     const place = { index: range.index, start: row.start(item), length: row.length(item) };
     const where = await this.parts.wal.describe(place);
     const offset = row.baseOffset + item;

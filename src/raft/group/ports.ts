@@ -3,7 +3,7 @@
  * The group imports no storage, WAL or machine code; the wiring (`src/raft/*.ts`) adapts the real ones
  * and the tests bring doubles. Failures of a port reject or throw and poison the group.
  */
-import type { LogIndex, NodeId, PartitionId, Term } from '../../common/ids.js';
+import type { LogIndex, NodeId, PartitionId, QueueId, Term } from '../../common/ids.js';
 import type { GrantOutcome, PopTicket } from '../../machine/commands/catalogue.js';
 import type { AppliedEntry, Machine, MachineEvents } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
@@ -59,8 +59,6 @@ export interface RowsPort {
   load(keys: readonly Uint8Array[]): Promise<void> | undefined;
   /** Forgets the read set; called after each entry. */
   clearReadSet(): void;
-  /** Newest value without I/O: overlay layers only; undefined = ask the store. */
-  peek(key: Uint8Array): Uint8Array | null | undefined;
   put(key: Uint8Array, value: Uint8Array): void;
   delete(key: Uint8Array): void;
   view(appliedIndex: LogIndex): Promise<GroupView>;
@@ -124,11 +122,23 @@ export interface MachineParts {
   readonly tables: Tables;
   /** Key ranges of the rows `loadRow` takes, in load order. */
   readonly columnRanges: readonly RowRange[];
+  /** All append index rows, to rebuild the id index. */
+  readonly appendRange: RowRange;
   /** Encoders of the commands the group itself proposes. */
   readonly commands: GroupCommands;
   readonly appends: AppendRows;
+  readonly garbage: GarbageQueues;
   /** Largest recognition window in use, µs. */
   recognitionWindowMicros(): number;
+}
+
+/** Deleted queues whose rows outside the columns are still in the store. */
+export interface GarbageQueues {
+  /** Queues whose columns are freed already. */
+  purgeable(): readonly QueueId[];
+  ranges(queueId: QueueId): readonly RowRange[];
+  /** Nothing of the queue is left. */
+  finish(queueId: QueueId): void;
 }
 
 export interface GroupCommands {
@@ -139,6 +149,7 @@ export interface GroupCommands {
 /** Reads keys and values of append index rows; the layout is the machine's. */
 export interface AppendRows {
   baseOf(key: Uint8Array): number;
+  partitionOf(key: Uint8Array): number;
   /** Range of the rows of a partition with first <= base < limit. */
   range(place: AppendPlace, first: number, limit: number): RowRange;
   decode(baseOffset: number, value: Uint8Array): AppendRow;
@@ -161,6 +172,11 @@ export interface AppendRow {
   start(item: number): number;
   length(item: number): number;
   crc(item: number): number;
+  copyId(item: number): Uint8Array;
+  copyHash(item: number): Uint8Array;
+  /** The transactionId came from the client: dedup and the id index know it. */
+  isClientId(item: number): boolean;
+  hashPlace(item: number): { readonly bytes: Uint8Array; readonly at: number };
   /** First 4 bytes of the transactionId hash, little-endian. */
   hashWord(item: number): number;
   hashEquals(item: number, bytes: Uint8Array, at: number): boolean;

@@ -121,12 +121,7 @@ export function pageOfSlot(slot: number): number {
 }
 
 /** The place in a slot when it is this fragment's. */
-export function placeIn(
-  page: DataView,
-  slot: number,
-  hi: number,
-  lo: number,
-): IdPlace | undefined {
+export function placeIn(page: DataView, slot: number, hi: number, lo: number): IdPlace | undefined {
   const at = PAGE_HEADER_BYTES + (slot % PAGE_SLOTS) * RECORD_BYTES;
   if (page.getUint32(at, true) !== hi || page.getUint32(at + 4, true) !== lo) return undefined;
   const offset = page.getFloat64(at + 8, true);

@@ -106,7 +106,11 @@ export function decodeTrailer(
     throw new IdRunDamage(file, position, 'the trailer does not match its checksum');
   }
   if (view.getUint32(4, true) !== MAGIC || bytes[8] !== VERSION) {
-    throw new IdRunDamage(file, position, `format version ${bytes[8]}, this build reads ${VERSION}`);
+    throw new IdRunDamage(
+      file,
+      position,
+      `format version ${bytes[8]}, this build reads ${VERSION}`,
+    );
   }
   const head = {
     bits: bytes[9] as number,

@@ -58,7 +58,7 @@ export class RunWriter {
 
   /** Appends slots [from, to) of the columns. */
   async write(columns: SlotColumns, from: number, to: number): Promise<void> {
-    for (let at = from; at < to; ) {
+    for (let at = from; at < to;) {
       const until = Math.min(to, at + PAGE_SLOTS - this.slotInPage);
       this.fillPage(columns, at, until);
       at = until;

@@ -1,0 +1,158 @@
+/**
+ * Store, overlay and read set behind the ports of machine and group. A value comes from the overlay,
+ * else from what prefetch loaded for this entry, else from the store itself. New append index rows
+ * pass by the tail index on their way into the overlay.
+ */
+import { logIndex, term, type LogIndex } from '../common/ids.js';
+import type { RowPort } from '../machine/machine.js';
+import { AppendRowView } from '../machine/tables/append-row.js';
+import { keyBaseOffset, keyPartition, KEYSPACE } from '../machine/tables/keyspaces.js';
+import { CheckpointWriter, Rows, type Overlay, type Store, type StoreView } from '../storage/index.js';
+import type { GroupView, ViewRange } from './group/group.js';
+import type { CheckpointMeta, RowPage, RowRange, RowsPort, StorePort } from './group/ports.js';
+import type { TailIndex } from './group/tail-index.js';
+
+export class MachineRows implements RowPort, RowsPort {
+  private readonly rows: Rows;
+  private readonly readSet = new Map<string, Uint8Array | undefined>();
+  private readonly append = new AppendRowView();
+  private releasesAtLoad = 0;
+
+  constructor(
+    private readonly store: Store,
+    private readonly overlay: Overlay,
+    private readonly tailIndex: TailIndex,
+  ) {
+    this.rows = new Rows(store, overlay);
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const value = this.overlay.get(key);
+    if (value !== undefined) return value ?? undefined;
+    // A layer released since the load may hold newer values in the store now.
+    if (this.readSet.size > 0 && this.overlay.releaseCount === this.releasesAtLoad) {
+      const text = textOf(key);
+      if (this.readSet.has(text)) return this.readSet.get(text);
+    }
+    return this.store.getSync(key);
+  }
+
+  put(key: Uint8Array, value: Uint8Array): void {
+    this.overlay.put(key, value);
+    if (key[0] !== KEYSPACE.appends) return;
+    const { count } = this.append.open(value);
+    const span = { partitionId: keyPartition(key), baseOffset: keyBaseOffset(key), count };
+    this.tailIndex.add(span, value);
+  }
+
+  delete(key: Uint8Array): void {
+    this.overlay.delete(key);
+  }
+
+  load(keys: readonly Uint8Array[]): Promise<void> | undefined {
+    const missing = keys.filter((key) => this.overlay.get(key) === undefined);
+    return missing.length === 0 ? undefined : this.loadMissing(missing);
+  }
+
+  clearReadSet(): void {
+    if (this.readSet.size > 0) this.readSet.clear();
+  }
+
+  view(appliedIndex: LogIndex): Promise<GroupView> {
+    return Promise.resolve(new RowsView(appliedIndex, this.rows.view()));
+  }
+
+  private async loadMissing(keys: Uint8Array[]): Promise<void> {
+    const releases = this.overlay.releaseCount;
+    const values = await this.store.getMany(keys);
+    this.releasesAtLoad = releases;
+    keys.forEach((key, i) => this.readSet.set(textOf(key), values[i]));
+  }
+}
+
+class RowsView implements GroupView {
+  constructor(
+    readonly appliedIndex: LogIndex,
+    private readonly view: StoreView,
+  ) {}
+
+  get(key: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.view.get(key);
+  }
+
+  iterate(range: ViewRange): AsyncIterableIterator<readonly [Uint8Array, Uint8Array]> {
+    const { gte, lt, reverse, limit } = range;
+    return this.view.iterate(
+      { from: gte, to: lt },
+      { ...(reverse === undefined ? {} : { reverse }), ...(limit === undefined ? {} : { limit }) },
+    );
+  }
+
+  close(): Promise<void> {
+    return this.view.close();
+  }
+}
+
+export interface CheckpointStoreOptions {
+  readonly intervalMs: number;
+  readonly maxBytes: number;
+}
+
+export class CheckpointStore implements StorePort {
+  private readonly writer: CheckpointWriter;
+
+  constructor(
+    private readonly store: Store,
+    private readonly overlay: Overlay,
+    options: CheckpointStoreOptions,
+  ) {
+    this.writer = new CheckpointWriter({ store, overlay, ...options });
+  }
+
+  get meta(): CheckpointMeta | undefined {
+    const meta = this.store.meta;
+    if (meta === null) return undefined;
+    const { appliedIndex, appliedTerm, digest, extra } = meta;
+    return {
+      appliedIndex: logIndex(appliedIndex),
+      appliedTerm: term(appliedTerm),
+      ...{ digest, header: extra },
+    };
+  }
+
+  get durableIndex(): LogIndex {
+    return logIndex(this.writer.durableIndex);
+  }
+
+  get isFull(): boolean {
+    return this.overlay.isFull;
+  }
+
+  due(nowMs: number, appliedIndex: LogIndex): boolean {
+    return this.writer.due(nowMs, appliedIndex);
+  }
+
+  checkpoint(nowMs: number, meta: CheckpointMeta): Promise<void> {
+    const { appliedIndex, appliedTerm, digest, header } = meta;
+    return this.writer.write(nowMs, { appliedIndex, appliedTerm, digest, extra: header });
+  }
+
+  async *pages(range: RowRange): AsyncIterable<RowPage> {
+    const snapshot = this.store.snapshot();
+    try {
+      const scan = snapshot.scan({ from: range.gte, to: range.lt });
+      for (let page = await scan.next(); page !== undefined; page = await scan.next()) yield page;
+    } finally {
+      await snapshot.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.writer.settled();
+    await this.store.close();
+  }
+}
+
+function textOf(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
+}
