@@ -1,11 +1,13 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
+import { UuidMint } from '../common/uuid-v7.js';
 import type { Logger } from '../logging/index.js';
 import { LOGGER } from '../logging/index.js';
 import { Admission } from './admission.js';
 import { ErrorFilter } from './error-filter.js';
 import { KnownRoutes } from './known-routes.js';
-import { HTTP_LOGGER } from './tokens.js';
+import { systemClock, systemRandom } from './system-sources.js';
+import { HTTP_LOGGER, MESSAGE_IDS } from './tokens.js';
 import { Traffic } from './traffic.js';
 
 export interface HttpParts {
@@ -27,6 +29,7 @@ export class HttpModule {
         { provide: KnownRoutes, useValue: parts.routes },
         { provide: Admission, useValue: parts.admission },
         Traffic,
+        { provide: MESSAGE_IDS, useFactory: () => new UuidMint(systemClock, systemRandom) },
         {
           provide: HTTP_LOGGER,
           inject: [LOGGER],
@@ -34,7 +37,7 @@ export class HttpModule {
         },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [Admission, Traffic, HTTP_LOGGER],
+      exports: [Admission, Traffic, HTTP_LOGGER, MESSAGE_IDS],
     };
   }
 }

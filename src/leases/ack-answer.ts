@@ -2,8 +2,10 @@
  * Renders ack verdicts per item (messages.md §6.5). HTTP 200 with a per-item failure is the contract:
  * each item is judged from its own offset and status and the numbers its target came back with.
  */
+import { JsonWriter } from '../common/json/json-writer.js';
 import type { AckTargetOutcome } from '../machine/commands/catalogue.js';
 import { AckStatus } from '../machine/commands/catalogue.js';
+import type { ScannedAcks } from './ack-items.js';
 import type { AckItems, PlannedTarget } from './ack-plan.js';
 import { isResolved, isSignal, NO_LEASE_TEXT } from './ack-plan.js';
 
@@ -46,7 +48,7 @@ function judge(status: number, offset: number, outcome: AckTargetOutcome): AckIt
   const { leaseReleased } = outcome;
   if (outcome.verdict === 'repeat') {
     const inside = offset >= outcome.releasedFirst && offset <= outcome.releasedLast;
-    return inside ? success(leaseReleased, false, false) : failed(STALE_TEXT, false);
+    return inside ? success(true, false, false) : failed(STALE_TEXT, false);
   }
   if (offset <= outcome.committedBefore) {
     return isSignal(status)
@@ -60,4 +62,21 @@ function judge(status: number, offset: number, outcome: AckTargetOutcome): AckIt
 
 function success(leaseReleased: boolean, dlq: boolean, noop: boolean): AckItemVerdict {
   return { success: true, error: null, leaseReleased, dlq, noop };
+}
+
+/** The 200 array, one element per item in input order. */
+export function renderAcks(items: ScannedAcks, verdicts: readonly AckItemVerdict[]): Uint8Array {
+  const out = new JsonWriter(64 + items.count * 160);
+  out.ascii('[');
+  verdicts.forEach((verdict, i) => {
+    const id = items.transactionId(i);
+    out.ascii(i === 0 ? '{"index":' : ',{"index":').integer(i);
+    out.ascii(',"transactionId":').utf8(id.bytes, id.start, id.end);
+    out.ascii(',"success":').boolean(verdict.success);
+    out.ascii(',"error":').stringOrNull(verdict.error ?? undefined);
+    out.ascii(',"leaseReleased":').boolean(verdict.leaseReleased);
+    out.ascii(',"dlq":').boolean(verdict.dlq);
+    out.ascii(',"noop":').boolean(verdict.noop).ascii('}');
+  });
+  return out.ascii(']').view();
 }

@@ -3,6 +3,7 @@
  * transactionId is resolved to an offset on this node's applied state. What stays unknown after a read
  * barrier fails here and is not part of the command. The machine judges everything that can change.
  */
+import { partitionId as asPartitionId } from '../common/ids.js';
 import { AckStatus } from '../machine/commands/catalogue.js';
 import type { Group } from '../raft/index.js';
 import { indexInRange } from './delivered-ids.js';
@@ -15,7 +16,7 @@ const HASH_BYTES = 16;
 /** One ack item as the scanner found it; strings exist only for what is answered or stored. */
 export interface AckItems {
   readonly count: number;
-  /** NaN when the text is no partition id. */
+  /** NaN when the text is no partition id, Infinity when no partition can have that number. */
   readonly partitionIds: Float64Array;
   readonly statuses: Uint8Array;
   /** Hash of each transactionId, 16 B each. */
@@ -23,6 +24,9 @@ export interface AckItems {
   /** 16 bytes, or empty = unfenced, or null = the text can be no lease of ours. */
   leaseId(item: number): Uint8Array | null;
   error(item: number): string | null;
+  /** False when the item names no message at all. */
+  hasId(item: number): boolean;
+  partitionText(item: number): string;
 }
 
 export interface PlannedTarget {
@@ -84,7 +88,7 @@ async function resolveTarget(
   if (!isOwnPartition(context, partitionId)) {
     await context.barrier();
     if (!isOwnPartition(context, partitionId)) {
-      return refused(grouped, `no partition ${partitionId}`);
+      return refused(grouped, `no partition ${items.partitionText(grouped.items[0] ?? 0)}`);
     }
   }
   if (leaseId === null) return refused(grouped, NO_LEASE_TEXT);
@@ -118,7 +122,7 @@ function refused(grouped: Grouped, refusal: string): PlannedTarget {
 /** A partition of another tenant is treated as nonexistent. */
 function isOwnPartition(context: AckContext, partitionId: number): boolean {
   const { partitions, queues, names } = context.group.tables;
-  const slot = partitions.byId(partitionId as never);
+  const slot = Number.isSafeInteger(partitionId) ? partitions.byId(asPartitionId(partitionId)) : -1;
   if (slot < 0) return false;
   const queue = queues.byId(partitions.queueId(slot));
   return queue !== undefined && queue.tenant === names.tenant(context.tenant);
@@ -151,8 +155,8 @@ async function resolveFromRows(
   context: AckContext,
 ): Promise<boolean> {
   const missing: number[] = [];
-  target.items.forEach((_, i) => {
-    if (target.offsets[i] === UNKNOWN) missing.push(i);
+  target.items.forEach((item, i) => {
+    if (target.offsets[i] === UNKNOWN && items.hasId(item)) missing.push(i);
   });
   if (missing.length === 0) return true;
   const hashes = new Uint8Array(missing.length * HASH_BYTES);
@@ -172,7 +176,7 @@ async function resolveFromRows(
 /** Where items are expected: the leased batch, else everything after the cursor. */
 function spanOf(context: AckContext, partitionId: number): { first: number; last: number } {
   const { partitions, cursors, leases, names } = context.group.tables;
-  const slot = partitions.byId(partitionId as never);
+  const slot = partitions.byId(asPartitionId(partitionId));
   if (slot < 0) return { first: 0, last: -1 };
   const tenant = names.tenant(context.tenant);
   const groupId = tenant === undefined ? undefined : names.group(tenant, context.consumerGroup);

@@ -4,8 +4,8 @@
  */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { BROKER_VERSION } from '../common/version.js';
-import { ConfigError, describeConfig, loadConfig } from '../config/index.js';
-import type { QueenConfig } from '../config/index.js';
+import { ConfigError, loadConfig } from '../config/index.js';
+import type { LoadedConfig, QueenConfig } from '../config/index.js';
 import type { Logger } from '../logging/index.js';
 import { createLogger, emergencyLogger, logConfig } from '../logging/index.js';
 import { createApp } from './boot.js';
@@ -13,11 +13,12 @@ import { createApp } from './boot.js';
 const MIN_POOL_THREADS = 16;
 
 export async function runProcess(): Promise<void> {
-  let logger: Logger = emergencyLogger();
+  let logger: Logger = emergencyLogger(process.env["QUEEN_LOG_JSON"]);
   try {
-    const { config, warnings } = loadConfig(process.env);
+    const loaded = loadConfig(process.env);
+    const { config } = loaded;
     logger = createLogger({ filter: config.logging.filter, json: config.logging.json });
-    announce(logger, config, warnings);
+    announce(logger, loaded);
     const app = await createApp(config, logger);
     stopOnSignals(app, logger);
     await app.listen(config.server.port, config.server.bindHost);
@@ -32,10 +33,9 @@ export async function runProcess(): Promise<void> {
   }
 }
 
-function announce(logger: Logger, config: QueenConfig, warnings: readonly string[]): void {
+function announce(logger: Logger, loaded: LoadedConfig): void {
   const boot = logger.child('boot');
-  for (const warning of warnings) boot.warn(warning);
-  logConfig(logger, describeConfig(config));
+  logConfig(logger, loaded);
   const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
   if (!(threads >= MIN_POOL_THREADS)) {
     boot.error('the thread pool is too small: start through bin/queen.cjs', { threads });

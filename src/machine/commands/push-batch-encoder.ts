@@ -29,6 +29,7 @@ export interface PushGroupSize {
 export function measurePushBatch(
   batch: PushBatch,
   groups: readonly PushBatchGroup[],
+  chunk: Int32Array | null = null,
 ): PushGroupSize[] {
   const sizes = groups.map((group) => ({
     queue: nameBytes(group.queue),
@@ -37,8 +38,9 @@ export function measurePushBatch(
     blockBytes: 0,
   }));
   for (let i = 0; i < batch.count; i += 1) {
-    const size = sizes[batch.groups[i]!];
-    if (size === undefined) continue;
+    const group = batch.groups[i]!;
+    if (group < 0 || (chunk !== null && chunk[group]! < 0)) continue;
+    const size = sizes[group]!;
     size.messages += 1;
     size.blockBytes += recordLength(batch, i);
   }
@@ -55,6 +57,8 @@ export function pushGroupBytes(size: PushGroupSize): number {
 
 export interface PushEncoding {
   readonly tenant: Uint8Array;
+  /** Groups with a negative number here stay out of this command. */
+  readonly chunk: Int32Array;
   readonly limits: PushCommandLimits;
   readonly crc: Crc32;
   /** Copies a long range; the edge knows a way that allocates no view. */
@@ -74,7 +78,7 @@ export function encodePushBatch(
   groups: readonly PushBatchGroup[],
   encoding: PushEncoding,
 ): Uint8Array {
-  const sizes = measurePushBatch(batch, groups);
+  const sizes = measurePushBatch(batch, groups, encoding.chunk);
   const used = sizes.filter((size) => size.messages > 0);
   let total = COMMAND_HEADER.body + PUSH_LIMITS_BYTES + varintBytes(used.length);
   for (const size of used) total += pushGroupBytes(size);
@@ -136,7 +140,7 @@ function writeMessages(target: Uint8Array, batch: PushBatch, positions: WritePos
   const payload = { start: 0, end: 0 };
   for (let i = 0; i < batch.count; i += 1) {
     const group = batch.groups[i]!;
-    if (group < 0) continue;
+    if (group < 0 || encoding.chunk[group]! < 0) continue;
     const record = blocks[group]!;
     const at = writeRecordHead(target, record, batch, i);
     payload.start = batch.payloadStarts[i]!;
