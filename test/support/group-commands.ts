@@ -10,7 +10,6 @@ import type { PreparedCommand } from '../../src/raft/group/group.js';
 
 export const TENANT = Uint8Array.from(Buffer.from('00000000000000000000000000000001', 'hex'));
 const DEFAULTS = { leaseTime: 60, retryLimit: 3, dedupWindowSeconds: 3600 };
-const EMPTY = { bytes: new Uint8Array(0), start: 0, end: 0 };
 
 const text = new TextEncoder();
 
@@ -47,7 +46,6 @@ export function pushCommand(
     const clientId = message.clientId ?? true;
     builder.add(group, {
       ...{ id: hash, idAt: 0, hash, hashAt: 0, clientId, encrypted: false },
-      flags: clientId ? 1 : 0,
       transactionId: { bytes: id, start: 0, end: id.length },
       producerSub: null,
       traceId: null,
@@ -55,10 +53,6 @@ export function pushCommand(
     });
   }
   return { bytes: builder.build(TENANT) };
-}
-
-export function emptyRange(): typeof EMPTY {
-  return EMPTY;
 }
 
 export function registerCommand(queue: string, group: string): PreparedCommand {

@@ -51,13 +51,24 @@ export interface LocalGroupParts {
   readonly rows: RowsPort;
   readonly ids: IdIndexDriver;
   readonly machine: MachineParts;
+  /** Absent: the disk is never too full. */
+  readonly diskGate?: { readonly isClosed: boolean };
   /** Fed by the row port the machine writes through. */
   readonly tailIndex: TailIndex;
 }
 
+/** What a dispatcher may use of its group. */
+export interface DispatcherHost extends Pick<
+  Group,
+  'tables' | 'listen' | 'propose' | 'view' | 'nowMicros'
+> {
+  /** Term this node leads. */
+  term(): Term;
+}
+
 type Failure = NonNullable<GroupStatus['failure']>;
 
-export class LocalGroup implements Group, OutcomeSink {
+export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   readonly id: GroupId;
   readonly tables: Tables;
   private role: GroupStatus['role'] = 'candidate';
@@ -161,6 +172,16 @@ export class LocalGroup implements Group, OutcomeSink {
     if (this.role === 'leader') dispatcher.start();
   }
 
+  /** Before the HTTP port closes: parked pops are told to retry, no new ones are taken. */
+  releasePops(): void {
+    this.dispatcher?.stop();
+    this.dispatcher = null;
+  }
+
+  term(): Term {
+    return this.currentTerm;
+  }
+
   /** The store met damage while it served: nothing more is served. */
   damaged(error: Error): void {
     this.poison('NODE-LOCAL', error, this.status().applied);
@@ -243,6 +264,7 @@ export class LocalGroup implements Group, OutcomeSink {
       lagMs: 0,
       quorumAckMs: stopped ? null : 0,
       storageReady: !stopped,
+      storageFull: this.parts.diskGate?.isClosed ?? false,
       clusterVersion: machine.machine.clusterVersion(),
       kinds,
       failure: this.failure,

@@ -1,0 +1,63 @@
+/**
+ * The raft groups of this process and which tenant lives in which. Features ask here and never keep a
+ * group. One group now; the shape is that of many. Stops in two steps: parked pops are answered while
+ * the HTTP port still serves, the groups close after it is down.
+ */
+import type { BeforeApplicationShutdown, OnApplicationShutdown } from '@nestjs/common';
+import type { GroupId } from '../common/ids.js';
+import type { Group } from './group/group.js';
+import type { DispatcherHost, LocalGroup } from './group/local-group.js';
+import type { DispatcherPort } from './group/ports.js';
+
+/** A group with what its owner may do to it. */
+export interface OwnedGroup {
+  readonly group: LocalGroup;
+  close(): Promise<void>;
+}
+
+export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown {
+  private readonly groups: readonly LocalGroup[];
+
+  constructor(private readonly owned: readonly OwnedGroup[]) {
+    if (owned.length === 0) throw new Error('a process has at least one raft group');
+    this.groups = owned.map(({ group }) => group);
+  }
+
+  /** The group a tenant (16-byte uuid) lives in. */
+  ofTenant(_tenant: Uint8Array): Group {
+    return this.first;
+  }
+
+  /** The group of cluster-wide state: group 0. */
+  get first(): Group {
+    const [group] = this.groups;
+    if (group === undefined) throw new Error('a process has at least one raft group');
+    return group;
+  }
+
+  byId(id: GroupId): Group | undefined {
+    return this.groups[id];
+  }
+
+  all(): readonly Group[] {
+    return this.groups;
+  }
+
+  /** Plugs a dispatcher into every group; it runs while the group leads. */
+  attachDispatcher(build: (host: DispatcherHost) => DispatcherPort): void {
+    for (const group of this.groups) group.attachDispatcher(build(group));
+  }
+
+  /** Parked pops are told to retry, so that the HTTP port can close. */
+  beforeApplicationShutdown(): void {
+    for (const group of this.groups) group.releasePops();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    for (const { close } of this.owned) await close();
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Opens the raft groups of this process from the configuration and provides them. The boot fails here,
+ * with file and cure, when a data directory cannot be served.
+ */
+import { Module } from '@nestjs/common';
+import type { QueenConfig } from '../config/index.js';
+import { QUEEN_CONFIG } from '../config/index.js';
+import type { Logger } from '../logging/index.js';
+import { LOGGER } from '../logging/index.js';
+import { Groups } from './groups.service.js';
+import { openLocalGroup } from './open-local-group.js';
+
+const SECOND_MS = 1000;
+
+/** Opens what the configuration names. */
+export async function openGroups(config: QueenConfig, logger: Logger): Promise<Groups> {
+  const { raft, storage, retention } = config;
+  if (raft.clustered) {
+    throw new Error('QUEEN_RAFT_REPLICATOR: this build serves the local replicator only');
+  }
+  const opened = await openLocalGroup({
+    directory: raft.dir,
+    nodeId: raft.nodeId,
+    segmentBytes: storage.segmentBytes,
+    overlayMaxBytes: storage.overlayMaxBytes,
+    checkpointMs: storage.durableEveryMs,
+    checkpointBytes: storage.durableEveryBytes,
+    tailCacheBytes: raft.logCacheBytes,
+    windowMinSeconds: Math.ceil(retention.txnWindowMinMs / SECOND_MS),
+    log: logger.child('rsm'),
+  });
+  return new Groups([opened]);
+}
+
+@Module({
+  providers: [{ provide: Groups, inject: [QUEEN_CONFIG, LOGGER], useFactory: openGroups }],
+  exports: [Groups],
+})
+export class RaftModule {}
