@@ -3,6 +3,7 @@
  * set is sound are leftovers of an interrupted roll removed, the torn tail cut and everything synced
  * again (pages that survived a kill may not be on the disk yet). Never repairs damage.
  */
+import { logIndex } from '../../common/ids.js';
 import { ActiveSegment } from './active-segment.js';
 import { recoverActive, type RecoveredActive } from './active-recovery.js';
 import { REPLACE_NODE_CURE, WalDamageError } from './errors.js';
@@ -93,7 +94,7 @@ export async function recoverWal(
       edit: manifest.edit,
       active,
       terms,
-      hardState,
+      hardState: raiseToBase(hardState, terms.baseIndex),
       mark: markFile,
     };
   } catch (error) {
@@ -226,6 +227,12 @@ async function settle(source: RecoverySource, settlement: Settlement): Promise<v
     await files.unlink(`${directory}/${name}`);
   }
   await files.fsyncDir(directory);
+}
+
+/** Only committed entries are ever purged, so the base is committed even if that was never stored. */
+function raiseToBase(hardState: HardState, baseIndex: number): HardState {
+  if (hardState.commit >= baseIndex) return hardState;
+  return { ...hardState, commit: logIndex(baseIndex) };
 }
 
 async function openPresent(source: RecoverySource, path: string): Promise<OpenFile> {

@@ -125,6 +125,8 @@ describe('Wal', () => {
 
   it('releases whole segments, keeps their messages readable, and removes them on request', async () => {
     for (let i = 1; i <= 30; i += 1) await wal.append({ entries: [entry(i, 1, 'x'.repeat(500))] });
+    await expect(wal.releaseTo(logIndex(20))).rejects.toThrow(RangeError);
+    wal.setCommit(logIndex(20));
     await wal.releaseTo(logIndex(20));
     expect(wal.firstIndex).toBeGreaterThan(1);
     expect(wal.firstIndex).toBeLessThanOrEqual(21);

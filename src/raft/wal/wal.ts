@@ -211,12 +211,12 @@ export class Wal {
   }
 
   /**
-   * Purges the raft log up to `index`, in whole sealed segments: they become retired and stay for
-   * the messages in them.
+   * Purges the raft log up to `index` (committed), in whole sealed segments: they become retired
+   * and stay for the messages in them.
    */
   releaseTo(index: LogIndex): Promise<void> {
     const { state, writer } = this;
-    return writer.change(async () => {
+    const work = async (): Promise<void> => {
       const { all } = state.segments;
       const done = (row: SegmentRow): boolean => row.state === 'sealed' && row.last <= index;
       if (!all.some(({ row }) => done(row))) return;
@@ -224,6 +224,10 @@ export class Wal {
       const baseIndex = state.segments.oldestLive.base.index;
       state.terms.dropBelow(baseIndex);
       writer.admission.release(baseIndex);
+    };
+    return writer.change(work, () => {
+      const { commit } = writer.admission;
+      if (index > commit) throw new RangeError(`release to ${index} above the commit ${commit}`);
     });
   }
 
