@@ -39,7 +39,7 @@ export function derive(parsed: ParsedConfig, warnings: string[]): QueenConfig {
     server: deriveServer(parsed.server),
     auth: deriveAuth(parsed.auth, warnings),
     security: parsed.security,
-    logging: { ...logging, filter: logging.rustLog ?? logging.level },
+    logging: { ...logging, filter: logging.rustLog ?? logging.logLevel },
     raft: deriveRaft(parsed, warnings),
     planner: derivePlanner(parsed.planner),
     storage: deriveStorage(parsed.storage, warnings),

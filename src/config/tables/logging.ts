@@ -2,7 +2,7 @@
 import { boolean, text } from '../builders.js';
 
 export const loggingVariables = {
-  level: text({
+  logLevel: text({
     name: 'LOG_LEVEL',
     fallback: 'info',
     doc: 'Filter directives, for example info or info,rsm=debug. Invalid: info.',
