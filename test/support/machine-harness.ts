@@ -285,7 +285,10 @@ export class MachineHarness {
     return this.tables.cursors.find(this.partition(queue, partition), id);
   }
 
-  /** What a dispatcher that sees the current state would propose. */
+  /**
+   * What a dispatcher that sees the current state would propose. A group that was never registered
+   * gets its number outside the log: register first where entries are replayed on another machine.
+   */
   range(options: ClaimOptions = {}): ClaimRange {
     const { tables } = this;
     const { group = 'g', queue = 'orders', partition = 'p' } = options;
@@ -362,16 +365,14 @@ export class MachineHarness {
     };
   }
 
-  ackBytes(options: AckOptions): Uint8Array {
-    return encodeAck(options.tenant ?? TENANT, {
-      group: options.group ?? 'g',
-      skewMicros: this.skewMicros,
-      targets: [this.target(options)],
-    });
+  ack(options: AckOptions): AckTargetOutcome {
+    return this.ackTarget(this.target(options), options);
   }
 
-  ack(options: AckOptions): AckTargetOutcome {
-    return this.run<AckOutcome>(this.ackBytes(options)).targets[0]!;
+  ackTarget(target: AckTarget, options: AckOptions = {}): AckTargetOutcome {
+    const { tenant = TENANT, group = 'g' } = options;
+    const command = { group, skewMicros: this.skewMicros, targets: [target] };
+    return this.run<AckOutcome>(encodeAck(tenant, command)).targets[0]!;
   }
 }
 
