@@ -42,6 +42,8 @@ export class SimNode {
       readonly swarm: Swarm;
       readonly oracle: Oracle;
       readonly post: (message: Message) => void;
+      /** Safety is judged after every step, before the next one can change the membership. */
+      readonly touched: (node: SimNode) => void;
     },
     seed: SnapshotMeta | undefined,
   ) {
@@ -127,6 +129,7 @@ export class SimNode {
     job.held.forEach(this.world.post);
     messagesAfterPersist.forEach(this.world.post);
     if (persist !== undefined) core.onPersisted(persist);
+    this.world.touched(this);
   }
 
   private installSnapshot(snapshot: SnapshotMeta): void {
@@ -149,6 +152,7 @@ export class SimNode {
     }
     const last = entries?.[entries.length - 1];
     if (last !== undefined) core.onApplied(last.index);
+    this.world.touched(this);
   }
 
   private applyEntry(core: RaftCore, entry: Entry): void {
@@ -167,6 +171,7 @@ export class SimNode {
     this.machine.config = outcome.config;
     const overtaken = entry.index <= this.state.configIndex;
     const config = core.applyConfigChange(change, entry.index);
+    this.world.touched(this);
     if (!overtaken && !sameConfig(config, outcome.config)) {
       throw new SafetyViolation(`node ${this.id} has another membership at ${entry.index}`);
     }

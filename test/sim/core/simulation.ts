@@ -66,6 +66,7 @@ export class Simulation {
       swarm: this.swarm,
       oracle: this.oracle,
       post: (message: Message) => void this.bag.push(message),
+      touched: (node: SimNode) => this.check(node),
     };
     for (const id of ids) {
       this.nodes.push(new SimNode(id, world, id <= VOTER_COUNT ? base : undefined));
