@@ -87,7 +87,7 @@ export class StoreHost {
     });
   }
 
-  /** Writes checkpoints until `upTo` and kills the process at once after the last is confirmed. */
+  /** Writes checkpoints until `upTo` and kills the process after the last is confirmed. */
   writeUpTo(directory: string, seed: number, upTo: number): Promise<Progress> {
     return new Promise((resolve, reject) => {
       let last: Progress = {};
@@ -96,7 +96,8 @@ export class StoreHost {
           if (message.ready === true) child.send({ do: 'run', directory, seed, upTo });
           if (message.confirmed !== undefined) last = message;
           if (message.refused !== undefined) reject(new Error(message.refused.message));
-          if (message.done === true) child.kill('SIGKILL');
+          // A moment for LevelDB's compaction, so that tables lie on several levels.
+          if (message.done === true) setTimeout(() => child.kill('SIGKILL'), 500);
         },
         () => resolve(last),
       );
