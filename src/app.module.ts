@@ -2,6 +2,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { QueenConfig } from './config/index.js';
 import { ConfigModule } from './config/index.js';
+import { CoordinatorsModule } from './coordinators/coordinators.module.js';
 import { HealthModule } from './health/health.module.js';
 import type { HttpParts } from './http/http.module.js';
 import { HttpModule } from './http/http.module.js';
@@ -28,6 +29,7 @@ export class AppModule {
         LoggingModule.forRoot(parts.logger),
         HttpModule.forRoot(parts.http),
         RaftModule,
+        CoordinatorsModule,
         QueuesModule,
         LeasesModule,
         HealthModule,

@@ -22,3 +22,4 @@ export type {
   StorageConfig,
 } from './queen-config.js';
 export type { ApplySkip, TenantGroup } from './repairs.js';
+export { monotonicMs, systemClock, systemRandom } from './system-sources.js';

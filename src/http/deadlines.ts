@@ -2,14 +2,10 @@
  * Deadlines of calls, on the monotonic clock, in milliseconds (messages.md §1.5). A deadline is set
  * when the request is seen, so waiting for admission counts.
  */
-import { performance } from 'node:perf_hooks';
+import { monotonicMs } from '../config/index.js';
 
 const MIN_MS = 1;
 const MAX_MS = 60_000;
-
-export function monotonicMs(): number {
-  return performance.now();
-}
 
 /** Absolute deadline for a budget clamped to 1…60000 ms. */
 export function deadlineAfter(budgetMs: number): number {

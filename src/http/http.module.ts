@@ -6,7 +6,7 @@ import { LOGGER } from '../logging/index.js';
 import { Admission } from './admission.js';
 import { ErrorFilter } from './error-filter.js';
 import { KnownRoutes } from './known-routes.js';
-import { systemClock, systemRandom } from './system-sources.js';
+import { systemClock, systemRandom } from '../config/index.js';
 import { HTTP_LOGGER, MESSAGE_IDS } from './tokens.js';
 import { Traffic } from './traffic.js';
 

@@ -14,3 +14,8 @@ export const systemRandom: RandomSource = {
     randomFillSync(target);
   },
 };
+
+/** Milliseconds on the monotonic clock that deadlines are measured on. */
+export function monotonicMs(): number {
+  return performance.now();
+}

@@ -1,0 +1,36 @@
+/** Plugs the leader-only coordinators into every group of this process. */
+import { Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { UuidMint } from '../common/uuid-v7.js';
+import type { QueenConfig } from '../config/index.js';
+import { monotonicMs, QUEEN_CONFIG, systemClock, systemRandom } from '../config/index.js';
+import { encodeClaim } from '../machine/commands/index.js';
+import { Groups, RaftModule } from '../raft/index.js';
+import { Dispatcher } from './dispatcher/dispatcher.js';
+
+const TICK_MS = 10;
+
+@Module({ imports: [RaftModule] })
+export class CoordinatorsModule implements OnModuleInit {
+  constructor(
+    @Inject(Groups) private readonly groups: Groups,
+    @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
+  ) {}
+
+  onModuleInit(): void {
+    const { raft, planner } = this.config;
+    const mint = new UuidMint(systemClock, systemRandom);
+    this.groups.attachDispatcher(
+      (host) =>
+        new Dispatcher(host, {
+          skewMicros: raft.maxClockSkewMs * 1000,
+          replyMarginMs: planner.popReplyMarginMs,
+          maxPopBytes: planner.popMaxBytes,
+          tickMs: TICK_MS,
+          idleLaneMs: planner.idleUnloadMs === 0 ? Infinity : planner.idleUnloadMs,
+          monotonicMs,
+          mintLeaseId: () => mint.mint(),
+          encodeClaim,
+        }),
+    );
+  }
+}
