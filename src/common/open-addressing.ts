@@ -21,6 +21,8 @@ export interface SlotMatcher {
 const EMPTY = 0;
 const DELETED = -1;
 const MIN_CELLS = 16;
+/** `clear` keeps a table up to this size. */
+const KEPT_CELLS = 256;
 const MAX_CELLS = 2 ** 30;
 /** Old cells moved per insert or remove. */
 const CELLS_PER_STEP = 64;
@@ -38,6 +40,11 @@ class Table {
     this.cells = new Int32Array(size);
     this.hashes = new Int32Array(size);
     this.mask = size - 1;
+  }
+
+  reset(): void {
+    this.cells.fill(EMPTY);
+    this.filled = 0;
   }
 
   /** Cell of the matching entry, −1 when there is none. */
@@ -124,8 +131,10 @@ export class SlotIndex {
     return removed;
   }
 
+  /** Forgets all entries; a small table is kept. */
   clear(): void {
-    this.current = new Table(MIN_CELLS);
+    if (this.current.cells.length > KEPT_CELLS) this.current = new Table(MIN_CELLS);
+    else this.current.reset();
     this.old = undefined;
     this.moved = 0;
     this.live = 0;
@@ -141,7 +150,7 @@ export class SlotIndex {
   private startResize(): void {
     while (this.old !== undefined) this.step();
     let size = Math.max(MIN_CELLS, this.current.cells.length / MAX_SHRINK);
-    while (size * 7 < (this.live + 1) * 20) size *= 2;
+    while (size * 8 < (this.live + 1) * 20) size *= 2;
     invariant(size <= MAX_CELLS, 'hash index is full');
     this.old = this.current;
     this.moved = 0;
