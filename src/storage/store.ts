@@ -21,7 +21,13 @@ import type { FrozenLayer } from './overlay-layer.js';
 import { seal } from './sealed-row.js';
 import { META_KEY, STORE_ID_BYTES, decodeMeta, encodeMeta } from './store-meta.js';
 import type { StoreMeta, StoredMeta } from './store-meta.js';
-import { StoreSnapshot, openRow, openRows, type Level } from './store-snapshot.js';
+import {
+  StoreSnapshot,
+  openRow,
+  openRows,
+  type Level,
+  type LevelReader,
+} from './store-snapshot.js';
 import { syncDirectory } from './sync-directory.js';
 
 export interface StoreOptions {
@@ -54,12 +60,10 @@ const EMPTY = { appliedIndex: 0, appliedTerm: 0, digest: new Uint8Array(8) };
 export class Store {
   private writing: Promise<void> | undefined;
   private poison: StoreWriteError | undefined;
-  private damage: StoreDamageError | undefined;
   private isClosed = false;
 
   private constructor(
-    readonly level: Level,
-    readonly directory: string,
+    private readonly reader: LevelReader,
     readonly openReport: OpenReport,
     private readonly state: OpenState,
   ) {}
@@ -104,16 +108,8 @@ export class Store {
       const levelSequence = verified.lastSequence;
       const record = recordOf(meta, storeId, position, levelSequence);
       const file = await CheckpointFile.replace(directory, record);
-      const state = {
-        storeId,
-        levelDirectory,
-        file,
-        meta,
-        position,
-        levelSequence,
-        onDamage: options.onDamage,
-      };
-      return new Store(level, directory, report, state);
+      const state = { storeId, levelDirectory, file, meta, position, levelSequence };
+      return new Store(readerOf(level, options), report, state);
     } catch (error) {
       await level.close();
       throw error;
@@ -137,16 +133,16 @@ export class Store {
 
   /** Reads from the last written checkpoint on this thread, 3-10 us. */
   getSync(key: Uint8Array): Uint8Array | undefined {
-    const sealed = this.level.getSync(key);
-    return sealed === undefined ? undefined : openRow(this, key, sealed);
+    const sealed = this.reader.level.getSync(key);
+    return sealed === undefined ? undefined : openRow(this.reader, key, sealed);
   }
 
   async getMany(keys: Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
-    return openRows(this, keys, await this.level.getMany(keys));
+    return openRows(this.reader, keys, await this.reader.level.getMany(keys));
   }
 
   snapshot(): StoreSnapshot {
-    return new StoreSnapshot(this);
+    return new StoreSnapshot(this.reader);
   }
 
   /**
@@ -164,7 +160,7 @@ export class Store {
     try {
       await writing;
     } catch (error) {
-      this.poison = new StoreWriteError(this.directory, error);
+      this.poison = new StoreWriteError(this.reader.directory, error);
       throw this.poison;
     } finally {
       this.writing = undefined;
@@ -173,7 +169,7 @@ export class Store {
 
   private async write(layer: FrozenLayer, meta: StoredMeta): Promise<void> {
     const { state } = this;
-    const batch = this.level.batch();
+    const batch = this.reader.level.batch();
     for (let entry = 0; entry < layer.entryCount; entry++) {
       if (entry % BATCH_SLICE_ROWS === BATCH_SLICE_ROWS - 1) await breathe();
       const key = layer.keyOf(entry);
@@ -193,19 +189,12 @@ export class Store {
     state.meta = meta;
   }
 
-  /** Part of `LevelReader`: remembers the first damage and tells the owner. */
-  reportDamage(error: StoreDamageError): void {
-    if (this.damage !== undefined) return;
-    this.damage = error;
-    this.state.onDamage?.(error);
-  }
-
   /** Waits for a checkpoint under way, then closes the files. Snapshots must be closed before. */
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.isClosed = true;
     if (this.writing !== undefined) await Promise.allSettled([this.writing]);
-    await this.level.close();
+    await this.reader.level.close();
     await this.state.file.close();
   }
 }
@@ -214,10 +203,20 @@ interface OpenState {
   readonly storeId: Uint8Array;
   readonly levelDirectory: string;
   readonly file: CheckpointFile;
-  readonly onDamage: ((error: StoreDamageError) => void) | undefined;
   meta: StoredMeta | undefined;
   position: LogPosition;
   levelSequence: number;
+}
+
+/** Tells the owner of the first damage; the node stops then. */
+function readerOf(level: Level, options: StoreOptions): LevelReader {
+  let isReported = false;
+  const reportDamage = (error: StoreDamageError): void => {
+    if (isReported) return;
+    isReported = true;
+    options.onDamage?.(error);
+  };
+  return { level, directory: join(options.directory, LEVEL_DIRECTORY), reportDamage };
 }
 
 async function openLevel(levelDirectory: string, options: StoreOptions): Promise<Level> {
