@@ -36,7 +36,8 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
 }
 
 function isLocked(error: unknown): boolean {
-  const cause = error !== null && typeof error === 'object' && 'cause' in error ? error.cause : null;
+  const cause =
+    error !== null && typeof error === 'object' && 'cause' in error ? error.cause : null;
   const code = cause !== null && typeof cause === 'object' && 'code' in cause ? cause.code : null;
   return code === 'LEVEL_LOCKED';
 }

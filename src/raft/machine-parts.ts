@@ -166,7 +166,8 @@ function readMessage(row: AppendRow, item: number, record: Uint8Array): StoredMe
     id: row.copyId(item),
     hash: row.copyHash(item),
     transactionId: record.subarray(view.transactionIdStart, view.transactionIdEnd),
-    producerSub: producerSubStart < 0 ? null : record.subarray(producerSubStart, view.producerSubEnd),
+    producerSub:
+      producerSubStart < 0 ? null : record.subarray(producerSubStart, view.producerSubEnd),
     traceId: traceIdStart < 0 ? null : record.subarray(traceIdStart, traceIdStart + 16),
     payload: record.subarray(view.payloadStart, view.payloadEnd),
     encrypted: (view.flags & MESSAGE_FLAG.encrypted) !== 0,

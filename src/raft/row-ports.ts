@@ -7,7 +7,13 @@ import { logIndex, term, type LogIndex } from '../common/ids.js';
 import type { RowPort } from '../machine/machine.js';
 import { AppendRowView } from '../machine/tables/append-row.js';
 import { keyBaseOffset, keyPartition, KEYSPACE } from '../machine/tables/keyspaces.js';
-import { CheckpointWriter, Rows, type Overlay, type Store, type StoreView } from '../storage/index.js';
+import {
+  CheckpointWriter,
+  Rows,
+  type Overlay,
+  type Store,
+  type StoreView,
+} from '../storage/index.js';
 import type { GroupView, ViewRange } from './group/group.js';
 import type { CheckpointMeta, RowPage, RowRange, RowsPort, StorePort } from './group/ports.js';
 import type { TailIndex } from './group/tail-index.js';

@@ -4,7 +4,12 @@ import { murmur3x128Into } from '../../src/common/murmur3-128.js';
 import { consumerGroupId, offset, partitionId, queueId } from '../../src/common/ids.js';
 import { AckStatus, StartMode } from '../../src/machine/commands/catalogue.js';
 import type { ClaimGrant, PushOutcome, Outcome } from '../../src/machine/commands/catalogue.js';
-import { CommandKind, encodeAck, encodeClaim, encodeRegister } from '../../src/machine/commands/index.js';
+import {
+  CommandKind,
+  encodeAck,
+  encodeClaim,
+  encodeRegister,
+} from '../../src/machine/commands/index.js';
 import { PushCommandBuilder } from '../../src/machine/commands/index.js';
 import type { PreparedCommand } from '../../src/raft/group/group.js';
 

@@ -105,6 +105,7 @@ export class GroupHarness {
 /** Every directory of the path with its parent, from the root down. */
 function ancestors(path: string): [string, string][] {
   const pairs: [string, string][] = [];
-  for (let child = path; child !== '/'; child = dirname(child)) pairs.unshift([dirname(child), child]);
+  for (let child = path; child !== '/'; child = dirname(child))
+    pairs.unshift([dirname(child), child]);
   return pairs;
 }

@@ -1,6 +1,7 @@
 /**
  * Packs commands into entry payloads. The commands stay the parts they came in; only the header is
- * new. An entry is cut at 4 MiB or 4,096 commands; one larger command is one entry.
+ * new. An entry is cut at 4 MiB or 1,024 commands (what executes
+ * in well under 10 ms); one larger command is one entry.
  *
  * Little-endian:
  *
@@ -13,7 +14,9 @@ import type { LogEntry } from './ports.js';
 export const ENTRY_VERSION = 1;
 export const ENTRY_HEADER_BYTES = 14;
 export const ENTRY_MAX_BYTES = 4 * 1024 * 1024;
-export const ENTRY_MAX_COMMANDS = 4096;
+export const ENTRY_MAX_COMMANDS = 1024;
+/** Longer commands are not copied. */
+const GATHER_MAX_BYTES = 32 * 1024;
 
 export interface EntryStamp {
   readonly index: LogIndex;
@@ -23,22 +26,58 @@ export interface EntryStamp {
 }
 
 export function buildEntry(stamp: EntryStamp, commands: readonly Uint8Array[]): LogEntry {
-  const header = new Uint8Array(ENTRY_HEADER_BYTES);
-  const view = new DataView(header.buffer);
-  header[0] = ENTRY_VERSION;
-  header[1] = stamp.machineVersion;
-  view.setUint32(2, stamp.now % 0x1_0000_0000, true);
-  view.setUint32(6, Math.floor(stamp.now / 0x1_0000_0000), true);
-  view.setUint32(10, commands.length, true);
   let sizeBytes = ENTRY_HEADER_BYTES;
   for (const command of commands) sizeBytes += command.length;
   return {
     index: stamp.index,
     term: stamp.term,
-    parts: [header, ...commands],
+    parts: partsOf(stamp, commands),
     sizeBytes,
     commandCount: commands.length,
   };
+}
+
+function partsOf(stamp: EntryStamp, commands: readonly Uint8Array[]): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  let gathered = Buffer.allocUnsafeSlow(ENTRY_HEADER_BYTES + smallBytes(commands, 0));
+  writeHeader(gathered, stamp, commands.length);
+  let at = ENTRY_HEADER_BYTES;
+  for (;;) {
+    for (; from < commands.length; from += 1) {
+      const command = commands[from];
+      if (command === undefined || command.length > GATHER_MAX_BYTES) break;
+      gathered.set(command, at);
+      at += command.length;
+    }
+    if (at > 0) parts.push(gathered);
+    const large = commands[from];
+    if (large === undefined) return parts;
+    parts.push(large);
+    from += 1;
+    gathered = Buffer.allocUnsafeSlow(smallBytes(commands, from));
+    at = 0;
+  }
+}
+
+/** Bytes of the small commands from `from` up to the next large one. */
+function smallBytes(commands: readonly Uint8Array[], from: number): number {
+  let bytes = 0;
+  for (let i = from; i < commands.length; i += 1) {
+    const length = commands[i]?.length ?? 0;
+    if (length > GATHER_MAX_BYTES) break;
+    bytes += length;
+  }
+  return bytes;
+}
+
+function writeHeader(target: Uint8Array, stamp: EntryStamp, commandCount: number): void {
+  const view = new DataView(target.buffer, target.byteOffset, target.byteLength);
+  target[0] = ENTRY_VERSION;
+  target[1] = stamp.machineVersion;
+  view.setUint32(2, stamp.now % 0x1_0000_0000, true);
+  view.setUint32(6, Math.floor(stamp.now / 0x1_0000_0000), true);
+  view.setUint32(10, commandCount, true);
 }
 
 /** How many commands from `from` on go into the next entry (at least one). */

@@ -59,7 +59,10 @@ describe('LocalGroup', () => {
     const before = h.group.status().lastLog;
     await Promise.all(
       Array.from({ length: 500 }, (_, i) =>
-        h.group.submit(pushCommand('q', `p${i % 7}`, [{ transactionId: `t${i}`, payload: 'x' }]), h.soon()),
+        h.group.submit(
+          pushCommand('q', `p${i % 7}`, [{ transactionId: `t${i}`, payload: 'x' }]),
+          h.soon(),
+        ),
       ),
     );
     expect(h.group.status().lastLog - before).toBeLessThanOrEqual(3);
@@ -88,7 +91,10 @@ describe('LocalGroup', () => {
     const gone = h.group.submit(pushCommand('q', 'p', [{ transactionId: 'a', payload: 'x' }]), {
       deadlineMs: performance.now() - 1,
     });
-    const kept = h.group.submit(pushCommand('q', 'p', [{ transactionId: 'b', payload: 'x' }]), h.soon());
+    const kept = h.group.submit(
+      pushCommand('q', 'p', [{ transactionId: 'b', payload: 'x' }]),
+      h.soon(),
+    );
     await expect(kept).resolves.toBeDefined();
     await gone.catch((error: unknown) => expect(error).toMatchObject({ code: 'timeout' }));
   });
@@ -113,7 +119,9 @@ describe('LocalGroup', () => {
     h.disk?.failAfter('fdatasync', 1, 'EIO');
     await expect(push(h, 'p', ['b'])).rejects.toMatchObject({ code: 'retry' });
     expect(h.group.status()).toMatchObject({ role: 'stopped', storageReady: false, leader: null });
-    expect(h.lines.some((line) => line.event === 'raft log writer poisoned; node stops')).toBe(true);
+    expect(h.lines.some((line) => line.event === 'raft log writer poisoned; node stops')).toBe(
+      true,
+    );
     await expect(push(h, 'p', ['c'])).rejects.toMatchObject({ code: 'retry' });
     await h.crash(false);
     await h.open();

@@ -11,7 +11,8 @@ import type { LogClock } from './log-clock.js';
 import type { LogEntry, WalPort } from './ports.js';
 
 /** At most this much goes into one write, so that the first of it is answered soon. */
-const WRITE_MAX_BYTES = 16 * 1024 * 1024;
+const WRITE_MAX_BYTES = 8 * 1024 * 1024;
+const WRITE_MAX_COMMANDS = 16_384;
 
 export interface LogWriterHooks {
   /** Patches session, sequence and floor. */
@@ -81,7 +82,7 @@ export class LogWriter {
     const entries: LogEntry[] = [];
     let taken = 0;
     let bytes = 0;
-    while (taken < this.queue.length && bytes < WRITE_MAX_BYTES) {
+    while (taken < this.queue.length && bytes < WRITE_MAX_BYTES && taken < WRITE_MAX_COMMANDS) {
       const count = cutEntry(this.queue, taken);
       const commands = this.stampCommands(taken, count);
       taken += count;

@@ -188,7 +188,9 @@ export class IdIndex implements IdIndexPort {
   private sealTable(): void {
     const sealed = { table: this.table, sequence: this.sequence, span: this.journalOfAdds.seal() };
     this.sequence += 1;
-    this.table = new IdTable(this.tableBits);
+    this.table = sealed.table.isFull
+      ? new IdTable(this.tableBits, this.tableBits)
+      : new IdTable(this.tableBits);
     this.set.seal(sealed);
   }
 

@@ -13,7 +13,7 @@ const MAX_SAME = 8;
 const SPILL_MARGIN = 64;
 
 export class IdTable {
-  bits = FIRST_BITS;
+  bits: number;
   count = 0;
   private spilled = false;
   /** Range of createdAt inside, µs. */
@@ -27,8 +27,12 @@ export class IdTable {
   /** Offset minus the first offset of the append. */
   delta: Uint32Array<ArrayBuffer>;
 
-  constructor(private readonly maxBits: number) {
-    if (this.bits > maxBits) this.bits = maxBits;
+  /** Begins small; `firstBits` spares the growing where the rate is known to fill it. */
+  constructor(
+    private readonly maxBits: number,
+    firstBits = FIRST_BITS,
+  ) {
+    this.bits = Math.min(maxBits, firstBits);
     const slots = this.slotCount;
     this.tags = new Uint16Array(slots);
     this.hi = new Uint32Array(slots);

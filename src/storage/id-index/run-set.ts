@@ -36,6 +36,8 @@ export class RunSet {
   private working: Promise<void> | null = null;
   private windowMicros = 0;
   private closed = false;
+  /** Every run with an open file, shown or not. */
+  private readonly open = new Set<IdRun>();
 
   private constructor(
     private readonly directory: string,
@@ -50,12 +52,12 @@ export class RunSet {
     for (const name of (await readdir(directory)).sort()) {
       const path = join(directory, name);
       if (name.endsWith('.tmp')) await unlink(path);
-      else if (name.endsWith('.run')) runs.push(await IdRun.open(path));
+      else if (name.endsWith('.run')) runs.push(set.opened(await IdRun.open(path)));
     }
     runs.sort((a, b) => a.head.firstSequence - b.head.firstSequence);
     for (const run of runs) {
       // A crash between the rename of a merged run and the unlinks leaves both: drop what is inside.
-      if (runs.some((other) => other !== run && contains(other, run))) await run.drop();
+      if (runs.some((other) => other !== run && contains(other, run))) await set.dropAll([run]);
       else set.runs = [...set.runs, run];
     }
     return set;
@@ -105,7 +107,7 @@ export class RunSet {
   async close(): Promise<void> {
     this.closed = true;
     await this.settled();
-    for (const run of this.runs) await run.close();
+    for (const run of this.open) await run.close();
   }
 
   private work(): void {
@@ -136,7 +138,8 @@ export class RunSet {
   }
 
   private async sealOne(sealed: SealedTable): Promise<void> {
-    const run = await IdRun.adopt(await sealTable(this.directory, sealed.table, sealed.sequence));
+    const file = await sealTable(this.directory, sealed.table, sealed.sequence);
+    const run = this.opened(await IdRun.adopt(file));
     this.hooks.sealed(sealed);
     this.finished.push(() => {
       this.runs = [...this.runs, run];
@@ -145,7 +148,7 @@ export class RunSet {
   }
 
   private async mergeGroup(group: readonly IdRun[]): Promise<void> {
-    const run = await IdRun.adopt(await mergeRuns(this.directory, group));
+    const run = this.opened(await IdRun.adopt(await mergeRuns(this.directory, group)));
     this.finished.push(() => {
       const at = this.runs.indexOf(group[0] as IdRun);
       const runs = this.runs.filter((other) => !group.includes(other));
@@ -156,8 +159,16 @@ export class RunSet {
   }
 
   private async dropAll(runs: readonly IdRun[]): Promise<void> {
-    for (const run of runs) await run.drop();
+    for (const run of runs) {
+      await run.drop();
+      this.open.delete(run);
+    }
     await syncDirectory(this.directory);
+  }
+
+  private opened(run: IdRun): IdRun {
+    this.open.add(run);
+    return run;
   }
 
   /** The oldest neighbours of one size whose time together stays well inside the window. */
