@@ -92,12 +92,16 @@ describe('membership arithmetic', () => {
     const start = seeded();
     const add = (...nodes: number[]) =>
       nodes.map((node) => ({ action: 'add-voter' as const, node: nodeId(node) }));
-    expect(accepted(changeConfig(start, { transition: 'auto', changes: add(2) })).outgoing).toEqual([]);
+    expect(accepted(changeConfig(start, { transition: 'auto', changes: add(2) })).outgoing).toEqual(
+      [],
+    );
     const two = accepted(changeConfig(start, { transition: 'auto', changes: add(2, 3) }));
     expect([two.outgoing, two.autoLeave]).toEqual([[1], true]);
     const explicit = accepted(changeConfig(start, { transition: 'explicit', changes: add(2) }));
     expect([explicit.outgoing, explicit.autoLeave]).toEqual([[1], false]);
-    expect(accepted(changeConfig(explicit, { transition: 'auto', changes: [] })).voters).toEqual([1, 2]);
+    expect(accepted(changeConfig(explicit, { transition: 'auto', changes: [] })).voters).toEqual([
+      1, 2,
+    ]);
   });
 
   it('keeps the progress of a promoted learner and creates others at the last index', () => {

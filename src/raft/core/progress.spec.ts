@@ -48,7 +48,11 @@ describe('in-flight window', () => {
   });
 });
 
-function progress(state: 'probe' | 'replicate' | 'snapshot', match: number, next: number): Progress {
+function progress(
+  state: 'probe' | 'replicate' | 'snapshot',
+  match: number,
+  next: number,
+): Progress {
   const made = new Progress(at(1), { maxMessages: 2, maxBytes: 0 });
   made.acknowledge(at(match));
   if (state === 'replicate') made.becomeReplicate();

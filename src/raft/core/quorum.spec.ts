@@ -11,7 +11,8 @@ const ids = (list: readonly number[]): NodeId[] => list.map(nodeId);
 /** Largest index that more than half of the voters have reached. */
 function naiveIndex(group: readonly NodeId[], reached: readonly number[]): number {
   if (group.length === 0) return Infinity;
-  const holders = (index: number): number => group.filter((id) => (reached[id] ?? 0) >= index).length;
+  const holders = (index: number): number =>
+    group.filter((id) => (reached[id] ?? 0) >= index).length;
   return Math.max(...reached.filter((index) => holders(index) * 2 > group.length), 0);
 }
 
@@ -19,7 +20,9 @@ describe('majority', () => {
   it('index equals the definition', () => {
     fc.assert(
       fc.property(voters, indexes, (group, reached) => {
-        expect(majorityIndex(ids(group), (id) => reached[id])).toBe(naiveIndex(ids(group), reached));
+        expect(majorityIndex(ids(group), (id) => reached[id])).toBe(
+          naiveIndex(ids(group), reached),
+        );
       }),
       { numRuns: 2000 },
     );

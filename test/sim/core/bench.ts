@@ -76,8 +76,15 @@ export class Bench {
       vote: nodeId(hard?.vote ?? 0),
       commit: logIndex(hard?.commit ?? 0),
     };
-    const { id: _i, voters: _v, outgoing: _o, learners: _l, autoLeave: _a, terms: _t, ...rest } =
-      setup;
+    const {
+      id: _i,
+      voters: _v,
+      outgoing: _o,
+      learners: _l,
+      autoLeave: _a,
+      terms: _t,
+      ...rest
+    } = setup;
     const { hard: _h, ...options } = rest;
     this.core = new RaftCore({
       random: () => 0,
@@ -304,7 +311,10 @@ export function timeoutNow(to: Bench, facts: From): Message {
   return { kind: 'timeout-now', ...envelope(to, facts) };
 }
 
-export function change(text: string, transition: ConfigChange['transition'] = 'auto'): ConfigChange {
+export function change(
+  text: string,
+  transition: ConfigChange['transition'] = 'auto',
+): ConfigChange {
   const actions = { v: 'add-voter', l: 'add-learner', r: 'remove', u: 'update' } as const;
   return {
     transition,

@@ -67,7 +67,8 @@ export function drawSwarm(random: Prng): Swarm {
       preVote: random.chance(0.5),
       checkQuorum: random.chance(0.5),
       forwardProposals: random.chance(0.5),
-      stepDownOnRemoval: random.chance(0.8),
+      // Off, a removed leader keeps leading and takes no proposals: the group may stall by design.
+      stepDownOnRemoval: true,
       maxInflightMessages: random.pick([1, 2, 4, 64]),
       maxInflightBytes: random.pick([0, 0, 6, 40]),
       maxAppendBytes: random.pick([1, 2 * entryBytes, 1_000_000]),
