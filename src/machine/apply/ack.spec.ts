@@ -1,5 +1,8 @@
 /** Ack around the algorithm: fencing, repeats, dead letters, last-value (spec §2.6, §2.7, §6.2, §6.4). */
-import { OTHER_TENANT } from '../../../test/support/machine-harness.js';
+import { OTHER_TENANT, TENANT } from '../../../test/support/machine-harness.js';
+import { logIndex, term } from '../../common/ids.js';
+import { encodeAck, encodeEntryHeader } from '../commands/index.js';
+import { appendKey } from '../tables/keyspaces.js';
 import { cursorOf, deadLetters, leased } from '../../../test/support/ack-scene.js';
 import type { QueueOptions } from '../commands/index.js';
 
@@ -47,6 +50,28 @@ describe('dead letters (§2.6)', () => {
       digestless: harness.tables.cursors.version(harness.cursor()),
     }).toEqual(before);
     expect(deadLetters(harness)).toEqual([]);
+  });
+});
+
+describe('prefetch', () => {
+  it('names the append rows of the signals', () => {
+    const { harness, leaseId } = leased();
+    const command = encodeAck(TENANT, {
+      group: 'g',
+      skewMicros: 0,
+      targets: [
+        harness.target({ leaseId, completed: [0], signals: [[3, 'dlq']] }),
+        harness.target({ completed: [1] }),
+        harness.target({ partitionId: 4711, signals: [[3, 'dlq']] }),
+      ],
+    });
+    const keys: Uint8Array[] = [];
+    const parts = [encodeEntryHeader(harness.now, 1), command];
+    const sink = { row: (key: Uint8Array) => keys.push(key), id: () => undefined };
+    harness.machine.prefetch({ index: logIndex(99), term: term(3), parts }, sink);
+    const { partitions } = harness.tables;
+    const slot = harness.partition();
+    expect(keys).toEqual([appendKey(partitions.queueId(slot), partitions.id(slot), 0)]);
   });
 });
 

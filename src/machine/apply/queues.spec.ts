@@ -106,6 +106,15 @@ describe('register (§2.3)', () => {
     expect(applied.events.map(([name]) => name)).toEqual(['queueCreated', 'registered']);
   });
 
+  it('without a queue only numbers the group, once', () => {
+    const harness = new MachineHarness();
+    const outcome = harness.register('g', { queue: '' });
+    expect(outcome).toMatchObject({ queueId: null, groupId: 1 });
+    expect(harness.register('g', { queue: '' })).toEqual(outcome);
+    expect(queueOf(harness)).toBeUndefined();
+    expect(harness.register('g').groupId).toBe(outcome.groupId);
+  });
+
   it('takes an instant after everything earlier entries appended', () => {
     const harness = new MachineHarness();
     harness.entry(harness.pushBytes(['a']), harness.pushBytes(['b']), harness.pushBytes(['c']));

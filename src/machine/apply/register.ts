@@ -1,8 +1,10 @@
 /**
  * Register (spec §2.3): makes a consumer group known on a queue and persists its start policy.
- * Idempotent: an existing registration is never changed.
+ * Idempotent: an existing registration is never changed. With an empty queue name it only gives the
+ * group its number: a plain pinned pop needs one but does not register.
  */
 import { micros } from '../../common/ids.js';
+import type { ConsumerGroupId, Micros, TenantId } from '../../common/ids.js';
 import { CommandKind, StartMode } from '../commands/catalogue.js';
 import type { RegisterCommand, RegisterOutcome } from '../commands/catalogue.js';
 import { QUEUE_MODE_GROUP } from '../tables/tables.js';
@@ -12,16 +14,33 @@ import { createImplicitQueue } from './queues.js';
 
 export function applyRegister(context: ApplyContext, command: RegisterCommand): RegisterOutcome {
   const { names, registrations } = context.tables;
+  if (command.queue === '') {
+    const tenant = names.ensureTenant(context.tenantUuid);
+    const number = groupNumber(context, tenant, command.group);
+    return { kind: CommandKind.Register, queueId: null, groupId: number };
+  }
   const queue = findQueue(context, command);
   if (queue === undefined) return { kind: CommandKind.Register, queueId: null, groupId: null };
-  const groupId = names.ensureGroup(queue.tenant, command.group);
+  const groupId = groupNumber(context, queue.tenant, command.group);
   if (registrations.find(queue.id, groupId) === undefined) {
     const row = registrationOf(context, command, { queueId: queue.id, groupId });
     registrations.create(row);
-    foldRegistration(context, command.group, row);
+    foldRegistration(context, row);
     context.effects.registered(queue.id, groupId);
   }
   return { kind: CommandKind.Register, queueId: queue.id, groupId };
+}
+
+/** Numbers are given once, in log order, and never reused. */
+function groupNumber(context: ApplyContext, tenant: TenantId, name: string): ConsumerGroupId {
+  const { names } = context.tables;
+  const known = names.group(tenant, name);
+  if (known !== undefined) return known;
+  const number = names.ensureGroup(tenant, name);
+  context.digest.word(tenant);
+  context.digest.word(number);
+  context.digest.text(name);
+  return number;
 }
 
 function findQueue(context: ApplyContext, command: RegisterCommand): QueueRow | undefined {
@@ -51,7 +70,7 @@ function registrationOf(
   };
 }
 
-function startInstant(context: ApplyContext, mode: StartMode, command: RegisterCommand) {
+function startInstant(context: ApplyContext, mode: StartMode, command: RegisterCommand): Micros {
   switch (mode) {
     case StartMode.All:
       return micros(0);
@@ -62,11 +81,10 @@ function startInstant(context: ApplyContext, mode: StartMode, command: RegisterC
   }
 }
 
-function foldRegistration(context: ApplyContext, group: string, row: RegistrationRow): void {
+function foldRegistration(context: ApplyContext, row: RegistrationRow): void {
   const { digest } = context;
   digest.word(row.queueId);
   digest.word(row.groupId);
-  digest.text(group);
   digest.word(row.mode);
   digest.number(row.instant);
   digest.word(row.conflation ? 1 : 0);
