@@ -1,3 +1,7 @@
+/**
+ * Writer and reader against each other: round trips of random fields, refusal of damaged bytes,
+ * values outside a field, and the layout itself.
+ */
 import fc from 'fast-check';
 import { BinaryReader, DecodeError } from './binary-reader.js';
 import { BinaryWriter } from './binary-writer.js';

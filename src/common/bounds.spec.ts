@@ -1,3 +1,7 @@
+/**
+ * Token bucket, byte-bounded cache, name budget and the partition UUID: what limits or names things.
+ * Models are plain lists; the UUID layout is pinned by two texts that must never change.
+ */
 import fc from 'fast-check';
 import { LruBytes } from './lru-bytes.js';
 import { isWithinNameBudget, nameBudgetRefusal, nameRefusal } from './name-budget.js';

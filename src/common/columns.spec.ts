@@ -1,3 +1,6 @@
+/**
+ * Columns, slots and the byte arena against maps and sets under random writes, frees and reuse.
+ */
 import fc from 'fast-check';
 import { ByteArena } from './byte-arena.js';
 import {

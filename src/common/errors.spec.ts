@@ -1,3 +1,6 @@
+/**
+ * The error table against the status and Retry-After columns of the spec; results and invariants.
+ */
 import { ERROR_TABLE, errorRule, isErrorCode, QueenError, type ErrorCode } from './errors.js';
 import { invariant, InvariantViolation, unreachable } from './invariant.js';
 import { err, mapOk, ok, valueOr, type Result } from './result.js';

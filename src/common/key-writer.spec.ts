@@ -1,3 +1,6 @@
+/**
+ * Store keys: byte order must be field order, also for texts with zero bytes inside.
+ */
 import fc from 'fast-check';
 import { DecodeError } from './binary-reader.js';
 import { KeyWriter, keyText, keyU16, keyU32, keyU48, keyU64 } from './key-writer.js';

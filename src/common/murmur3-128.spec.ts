@@ -1,3 +1,6 @@
+/**
+ * MurmurHash3 against SMHasher verification values and published hashes.
+ */
 import { murmur3x128Into, murmur3x32 } from './murmur3-128.js';
 
 const ascii = (text: string): Uint8Array => new TextEncoder().encode(text);

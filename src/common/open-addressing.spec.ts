@@ -1,3 +1,7 @@
+/**
+ * The hash index against a map, with colliding hashes, in the middle of a resize and after mass
+ * removal.
+ */
 import fc from 'fast-check';
 import { SlotIndex } from './open-addressing.js';
 

@@ -1,3 +1,6 @@
+/**
+ * The seeded generator repeats, differs by seed and is even enough for tests.
+ */
 import { Prng } from './prng.js';
 
 describe('Prng', () => {

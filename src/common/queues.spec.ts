@@ -1,3 +1,6 @@
+/**
+ * Ring buffer, indexed heap and intrusive list against arrays under random moves.
+ */
 import fc from 'fast-check';
 import { IndexedHeap } from './binary-heap.js';
 import { Fifo, type FifoNode } from './fifo.js';

@@ -1,3 +1,6 @@
+/**
+ * Times out and in, against Date on every millisecond, and the texts that are no time.
+ */
 import fc from 'fast-check';
 import { MAX_MICROS, parseTimestamp, timestampMillisText, timestampText } from './timestamp.js';
 

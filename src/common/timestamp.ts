@@ -9,7 +9,6 @@ import { readUtf8 } from './utf8.js';
 
 const SECOND_MICROS = 1_000_000;
 const DAY_SECONDS = 86_400;
-const DAY_MICROS = DAY_SECONDS * SECOND_MICROS;
 
 /** Latest time, a whole millisecond: 2255-06-05T23:47:34.740Z. The earliest is its negative. */
 export const MAX_MICROS = 9_007_199_254_740_000;
@@ -30,7 +29,7 @@ const DIGIT_0 = 0x30;
 function writeDigits(target: Uint8Array, at: number, value: number, count: number): void {
   let rest = value;
   for (let p = at + count - 1; p >= at; p--) {
-    const tenth = Math.floor(rest / 10);
+    const tenth = (rest / 10) | 0;
     target[p] = DIGIT_0 + (rest - tenth * 10);
     rest = tenth;
   }
@@ -74,23 +73,35 @@ export function writeTimestamp(
   target: Uint8Array,
   at: number,
 ): number {
-  const days = Math.floor(micros / DAY_MICROS);
-  const microsOfDay = micros - days * DAY_MICROS;
-  const secondOfDay = Math.floor(microsOfDay / SECOND_MICROS);
-  const fraction = microsOfDay - secondOfDay * SECOND_MICROS;
-  const minuteOfDay = Math.floor(secondOfDay / 60);
-  const hour = Math.floor(minuteOfDay / 60);
-  writeDate(target, at, days);
-  target[at + 10] = 0x54;
-  writeDigits(target, at + 11, hour, 2);
-  target[at + 13] = 0x3a;
-  writeDigits(target, at + 14, minuteOfDay - hour * 60, 2);
-  target[at + 16] = 0x3a;
-  writeDigits(target, at + 17, secondOfDay - minuteOfDay * 60, 2);
-  target[at + 19] = 0x2e;
+  const second = Math.floor(micros / SECOND_MICROS);
+  const fraction = micros - second * SECOND_MICROS;
+  if (second !== lastSecond) writeSecond(second);
+  for (let i = 0; i < SECOND_TEXT_BYTES; i++) target[at + i] = lastSecondText[i] ?? 0;
   writeDigits(target, at + 20, digits === 6 ? fraction : Math.floor(fraction / 1000), digits);
   target[at + 20 + digits] = 0x5a;
   return at + 21 + digits;
+}
+
+/** `2026-03-04T05:06:07.` of the second written last: neighbours in an answer mostly share it. */
+const SECOND_TEXT_BYTES = 20;
+const lastSecondText = new Uint8Array(SECOND_TEXT_BYTES);
+let lastSecond = Number.NaN;
+
+function writeSecond(second: number): void {
+  const days = Math.floor(second / DAY_SECONDS);
+  const secondOfDay = second - days * DAY_SECONDS;
+  const minuteOfDay = Math.floor(secondOfDay / 60);
+  const hour = Math.floor(minuteOfDay / 60);
+  const text = lastSecondText;
+  writeDate(text, 0, days);
+  text[10] = 0x54;
+  writeDigits(text, 11, hour, 2);
+  text[13] = 0x3a;
+  writeDigits(text, 14, minuteOfDay - hour * 60, 2);
+  text[16] = 0x3a;
+  writeDigits(text, 17, secondOfDay - minuteOfDay * 60, 2);
+  text[19] = 0x2e;
+  lastSecond = second;
 }
 
 const textScratch = new Uint8Array(MICROS_TEXT_BYTES);

@@ -1,3 +1,7 @@
+/**
+ * The timing wheel against a sorted list: same entries, same order, never early, also across the
+ * rounds of its levels.
+ */
 import fc from 'fast-check';
 import { TimingWheel, type WheelEntry } from './timing-wheel.js';
 

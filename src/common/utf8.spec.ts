@@ -1,3 +1,6 @@
+/**
+ * UTF-8 against TextEncoder and a fatal TextDecoder, at every alignment.
+ */
 import fc from 'fast-check';
 import { encodeUtf8, isValidUtf8, readUtf8, utf8Length, writeUtf8 } from './utf8.js';
 

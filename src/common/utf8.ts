@@ -10,6 +10,7 @@ const SHORT_TEXT_UNITS = 40;
 const SHORT_TEXT_BYTES = 40;
 /** From here on a word view over the range pays for itself. */
 const WORD_SCAN_BYTES = 256;
+const SHORT_RUN_BYTES = 24;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -139,8 +140,10 @@ export function isValidUtf8(bytes: Uint8Array, start: number, end: number): bool
   const words = end - start >= WORD_SCAN_BYTES ? wordView(bytes) : undefined;
   let p = start;
   while (p < end) {
-    if (words !== undefined) p = skipAsciiWords(bytes, words, p, end);
-    p = asciiEnd(bytes, p, p + 64 < end ? p + 64 : end);
+    // A short run byte by byte; only behind it is a long one worth aligning for.
+    const near = p + SHORT_RUN_BYTES;
+    p = asciiEnd(bytes, p, words !== undefined && near < end ? near : end);
+    if (p === near && words !== undefined) p = skipAsciiWords(bytes, words, p, end);
     while (p < end && bytes[p]! >= 0x80) {
       p = utf8SequenceEnd(bytes, p, end);
       if (p === -1) return false;

@@ -1,3 +1,6 @@
+/**
+ * Minting is strictly increasing whatever the clock does; text and bytes are each other's mirror.
+ */
 import fc from 'fast-check';
 import { Prng } from './prng.js';
 import {

@@ -1,3 +1,6 @@
+/**
+ * The table of JSON texts against the scanner, alone and as a payload inside a push body.
+ */
 import { skipValue } from '../../src/common/json/json-scan.js';
 import { JsonCursor } from '../../src/common/json/json-cursor.js';
 import { decodeString } from '../../src/common/json/json-text.js';

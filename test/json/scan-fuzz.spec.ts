@@ -1,3 +1,7 @@
+/**
+ * Fuzzing: the scanner accepts exactly what JSON.parse accepts (but for depth, byte order mark and
+ * invalid UTF-8) and its slices parse to what was sent.
+ */
 import fc from 'fast-check';
 import { JsonCursor } from '../../src/common/json/json-cursor.js';
 import { skipValue } from '../../src/common/json/json-scan.js';

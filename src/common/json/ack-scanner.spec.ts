@@ -1,3 +1,6 @@
+/**
+ * Acknowledgment bodies: both forms, what fails a row and what refuses the body, against JSON.parse.
+ */
 import fc from 'fast-check';
 import { encodeUtf8, readUtf8 } from '../utf8.js';
 import { uuidText } from '../uuid-v7.js';

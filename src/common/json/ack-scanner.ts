@@ -26,7 +26,7 @@ import {
 import { badBody, fieldName, type BodyRefusal } from './body-refusal.js';
 import { JsonCursor } from './json-cursor.js';
 import { failureText, KIND_ARRAY, KIND_NULL, KIND_STRING } from './json-syntax.js';
-import { hasEscape, unescapeInto } from './json-text.js';
+import { unescapeInto } from './json-text.js';
 
 const ACKNOWLEDGMENTS = fieldName('acknowledgments');
 const CONSUMER_GROUP = fieldName('consumerGroup');
@@ -190,7 +190,7 @@ export class AckScanner {
     }
     this.textStart = cursor.valueStart + 1;
     this.textEnd = cursor.valueEnd - 1;
-    if (hasEscape(cursor.bytes, this.textStart, this.textEnd)) this.unescape(scan, wrongBit);
+    if (cursor.valueHasEscape) this.unescape(scan, wrongBit);
     return true;
   }
 

@@ -1,3 +1,6 @@
+/**
+ * The pull cursor: walking, skipping, and that a failure sticks.
+ */
 import { encodeUtf8 } from '../utf8.js';
 import { fieldName } from './body-refusal.js';
 import { JsonCursor } from './json-cursor.js';

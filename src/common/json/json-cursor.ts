@@ -12,7 +12,7 @@
 
 /* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
 
-import { skipColon, skipString, skipValue, skipWhitespace } from './json-scan.js';
+import { skipColon, skipPlainString, skipString, skipValue, skipWhitespace } from './json-scan.js';
 import { decodeString, hasEscape, unescapeInto } from './json-text.js';
 import {
   BYTE_ORDER_MARK,
@@ -43,6 +43,8 @@ export class JsonCursor {
   /** The value skipped last, quotes and brackets included. */
   valueStart = 0;
   valueEnd = 0;
+  /** It is a string with an escape. */
+  valueHasEscape = false;
   /** 0, or the first failure (json-syntax.ts). */
   failure = 0;
 
@@ -51,6 +53,7 @@ export class JsonCursor {
   /** Just inside an opening bracket: no comma is expected. */
   private isFresh = false;
   private keyHasEscape = false;
+  private stringHasEscape = false;
   private readonly nameScratch = new Uint8Array(MAX_ESCAPED_NAME_BYTES);
 
   /** Starts on bytes[start, end). A byte order mark at its start is a failure. */
@@ -96,10 +99,10 @@ export class JsonCursor {
     let p = this.position;
     if (bytes[p] !== QUOTE) return this.fail(failureAt(p, UNEXPECTED_BYTE));
     this.keyStart = p + 1;
-    p = skipString(bytes, p + 1, end);
+    p = this.takeString(p + 1);
     if (p < 0) return this.fail(p);
     this.keyEnd = p - 1;
-    this.keyHasEscape = hasEscape(bytes, this.keyStart, this.keyEnd);
+    this.keyHasEscape = this.stringHasEscape;
     p = skipColon(bytes, p, end);
     if (p < 0) return this.fail(p);
     this.position = p;
@@ -127,11 +130,14 @@ export class JsonCursor {
   /** Checks and skips the next value and notes where it is. */
   skip(): boolean {
     if (this.failure !== 0) return false;
-    const start = skipWhitespace(this.bytes, this.position, this.end);
-    const next = skipValue(this.bytes, start, this.end);
+    const { bytes, end } = this;
+    const start = skipWhitespace(bytes, this.position, end);
+    const isString = start < end && bytes[start] === QUOTE;
+    const next = isString ? this.takeString(start + 1) : skipValue(bytes, start, end);
     if (next < 0) return this.fail(next);
     this.valueStart = start;
     this.valueEnd = next;
+    this.valueHasEscape = isString && this.stringHasEscape;
     this.position = next;
     this.isFresh = false;
     return true;
@@ -148,6 +154,17 @@ export class JsonCursor {
     if (this.failure !== 0) return false;
     const p = skipWhitespace(this.bytes, this.position, this.end);
     return p === this.end ? true : this.fail(failureAt(p, TRAILING_BYTE));
+  }
+
+  /** From the byte after an opening quote to the position after the closing one. */
+  private takeString(start: number): number {
+    const { bytes, end } = this;
+    this.stringHasEscape = false;
+    const plain = skipPlainString(bytes, start, end);
+    if (plain >= 0) return plain;
+    const next = skipString(bytes, start, end);
+    if (next >= 0) this.stringHasEscape = hasEscape(bytes, start, next - 1);
+    return next;
   }
 
   private kindIsNot(first: number): boolean {

@@ -52,28 +52,40 @@ export function skipWhitespace(bytes: Uint8Array, start: number, end: number): n
   return p;
 }
 
+/** Position of the first byte at or after `start` that is no ordinary string byte, else `end`. */
+function plainEnd(bytes: Uint8Array, start: number, end: number): number {
+  let p = start;
+  const wide = end - 4;
+  while (
+    p < wide &&
+    (STOPS_STRING[bytes[p]!]! |
+      STOPS_STRING[bytes[p + 1]!]! |
+      STOPS_STRING[bytes[p + 2]!]! |
+      STOPS_STRING[bytes[p + 3]!]!) ===
+      0
+  ) {
+    p += 4;
+  }
+  while (p < end && STOPS_STRING[bytes[p]!] === 0) p++;
+  return p;
+}
+
 /** From the byte after the opening quote to the position after the closing one. */
 export function skipString(bytes: Uint8Array, start: number, end: number): number {
   let p = start;
-  const wide = end - 4;
   for (;;) {
-    while (
-      p < wide &&
-      (STOPS_STRING[bytes[p]!]! |
-        STOPS_STRING[bytes[p + 1]!]! |
-        STOPS_STRING[bytes[p + 2]!]! |
-        STOPS_STRING[bytes[p + 3]!]!) ===
-        0
-    ) {
-      p += 4;
-    }
-    while (p < end && STOPS_STRING[bytes[p]!] === 0) p++;
+    p = plainEnd(bytes, p, end);
     if (p >= end) return failureAt(end, UNEXPECTED_END);
-    const byte = bytes[p]!;
-    if (byte === QUOTE) return p + 1;
+    if (bytes[p] === QUOTE) return p + 1;
     p = skipSpecial(bytes, p, end);
     if (p < 0) return p;
   }
+}
+
+/** The same for a string of plain ASCII without escapes; −1 for any other (ask skipString then). */
+export function skipPlainString(bytes: Uint8Array, start: number, end: number): number {
+  const p = plainEnd(bytes, start, end);
+  return p < end && bytes[p] === QUOTE ? p + 1 : -1;
 }
 
 /** One escape or one multi-byte character inside a string. */

@@ -1,3 +1,6 @@
+/**
+ * The answer writer against JSON.stringify, and one answer as a whole.
+ */
 import fc from 'fast-check';
 import { encodeUtf8, readUtf8 } from '../utf8.js';
 import { parseUuid } from '../uuid-v7.js';

@@ -1,3 +1,6 @@
+/**
+ * Push bodies: what is found, what is refused and with which text, against JSON.parse.
+ */
 import fc from 'fast-check';
 import { encodeUtf8, readUtf8 } from '../utf8.js';
 import { JsonCursor } from './json-cursor.js';

@@ -17,7 +17,7 @@ import { parseUuidInto, UUID_BYTES, UUID_TEXT_BYTES } from '../uuid-v7.js';
 import { badBody, badRequest, fieldName, type BodyRefusal } from './body-refusal.js';
 import { JsonCursor } from './json-cursor.js';
 import { failureText, KIND_ARRAY, KIND_NULL, KIND_STRING } from './json-syntax.js';
-import { hasEscape, unescapeInto } from './json-text.js';
+import { unescapeInto } from './json-text.js';
 import { ITEM_HAS_ID, ITEM_HAS_TRACE_ID, ITEM_ID_IN_ARENA, type PushScan } from './push-scan.js';
 
 const ITEMS = fieldName('items');
@@ -38,6 +38,7 @@ class TextField {
   state = ABSENT;
   start = 0;
   end = 0;
+  hasEscape = false;
 
   constructor(readonly name: string) {}
 
@@ -45,6 +46,7 @@ class TextField {
     this.state = ABSENT;
     this.start = 0;
     this.end = 0;
+    this.hasEscape = false;
   }
 
   /** Takes the value that comes next. */
@@ -54,6 +56,7 @@ class TextField {
     this.state = kind === KIND_STRING ? TEXT : kind === KIND_NULL ? ABSENT : WRONG_TYPE;
     this.start = cursor.valueStart + 1;
     this.end = this.state === TEXT ? cursor.valueEnd - 1 : this.start;
+    this.hasEscape = cursor.valueHasEscape;
   }
 
   get isEmpty(): boolean {
@@ -226,7 +229,7 @@ export class PushScanner {
     scan.flags[item] = ITEM_HAS_ID;
     scan.idStarts[item] = start;
     scan.idEnds[item] = end;
-    if (!hasEscape(body, start, end)) return;
+    if (!this.transactionId.hasEscape) return;
     scan.idStarts[item] = this.appendText(body, this.transactionId, scan);
     scan.idEnds[item] = scan.arena.length;
     scan.flags[item] = ITEM_HAS_ID | ITEM_ID_IN_ARENA;
@@ -244,7 +247,7 @@ export class PushScanner {
   private appendText(body: Uint8Array, field: TextField, scan: PushScan): number {
     const arena = scan.arena;
     const start = arena.length;
-    if (!hasEscape(body, field.start, field.end)) {
+    if (!field.hasEscape) {
       arena.rawRange(body, field.start, field.end);
       return start;
     }
