@@ -69,13 +69,9 @@ function isFromLeader(message: Message): boolean {
 }
 
 function answerLowerTerm(state: CoreState, message: Message): StepResult {
-  const { preVote, checkQuorum } = state.options;
-  if (
-    (preVote || checkQuorum) &&
-    (message.kind === 'append-request' || message.kind === 'heartbeat')
-  ) {
-    // A leader of an old term cannot learn of the new one from votes it is shielded from, and this
-    // node cannot lower its term: any answer with the newer term makes that leader step down.
+  if (isFromLeader(message)) {
+    // This node cannot lower its term, and it may be unable to campaign (a learner that does not
+    // know yet that it votes): any answer with the newer term makes the old leader step down.
     acknowledgeAppend(state, message.from, NO_INDEX);
     return 'dropped';
   }
