@@ -2,8 +2,9 @@
  * The rows changed since one checkpoint: an open-addressing hash table over bytes in an arena, a few
  * integers per row. Entries are numbered in the order their keys first came and never move.
  *
- *   slots  [ .. entry+1 .. ]            entry: hash, key position, key length, newest version
- *                                       version: value position, length (-1 deleted), epoch, previous
+ *   slots  [ entry+1, hash | 0, 0 | .. ]     entry:   key position, key length, newest version
+ *                                            version: value position, length (-1 deleted), epoch,
+ *                                                     previous version
  *
  * A view does not stop writers: taking one raises the epoch, and the next write of a key keeps the
  * version the view saw behind the new one. What a view sees is (entry count, epoch), two integers.
@@ -15,22 +16,23 @@ import { SEAL_BYTES, sealInPlace } from './sealed-row.js';
 const DELETED = -1;
 const NONE = -1;
 const ENTRY_OVERHEAD_BYTES = 56;
-const FIRST_ENTRIES = 64;
+const FIRST_ENTRIES_MIN = 64;
+const FIRST_ENTRIES_MAX = 1 << 17;
 
 /** A layer that is being written to the store or waits for it; made by `Overlay.freeze`. */
 export type FrozenLayer = OverlayLayer;
 
 export class OverlayLayer {
   private readonly arena = new ByteArena();
-  private slots = new Int32Array(FIRST_ENTRIES * 2);
-  private entryHash = new Int32Array(FIRST_ENTRIES);
-  private entryKey = new Int32Array(FIRST_ENTRIES);
-  private entryKeyLength = new Int32Array(FIRST_ENTRIES);
-  private entryHead = new Int32Array(FIRST_ENTRIES);
-  private versionValue = new Int32Array(FIRST_ENTRIES);
-  private versionLength = new Int32Array(FIRST_ENTRIES);
-  private versionEpoch = new Int32Array(FIRST_ENTRIES);
-  private versionPrevious = new Int32Array(FIRST_ENTRIES);
+  /** Pairs of (entry + 1, hash); the hash beside it saves a look into the entry on most misses. */
+  private slots: Int32Array;
+  private entryKey: Int32Array;
+  private entryKeyLength: Int32Array;
+  private entryHead: Int32Array;
+  private versionValue: Int32Array;
+  private versionLength: Int32Array;
+  private versionEpoch: Int32Array;
+  private versionPrevious: Int32Array;
   private entries = 0;
   private versions = 0;
   private bytes = 0;
@@ -38,6 +40,17 @@ export class OverlayLayer {
   private frozen = false;
   /** All entries in key order, made by the first full scan of a frozen layer. */
   sortedEntries: Int32Array | undefined;
+
+  /** Sized for about so many entries; it grows as needed. */
+  constructor(expectedEntries = 0) {
+    const bounded = Math.min(Math.max(expectedEntries, FIRST_ENTRIES_MIN), FIRST_ENTRIES_MAX);
+    const capacity = 2 ** Math.ceil(Math.log2(bounded));
+    const column = (): Int32Array => new Int32Array(capacity);
+    this.slots = new Int32Array(capacity * 4);
+    [this.entryKey, this.entryKeyLength, this.entryHead] = [column(), column(), column()];
+    [this.versionValue, this.versionLength] = [column(), column()];
+    [this.versionEpoch, this.versionPrevious] = [column(), column()];
+  }
 
   /** Number of distinct keys. */
   get entryCount(): number {
@@ -149,11 +162,12 @@ export class OverlayLayer {
   }
 
   private findEntry(key: Uint8Array, hash: number): number {
-    const mask = this.slots.length - 1;
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-      const entry = this.slots[slot]! - 1;
+    const { slots } = this;
+    const mask = slots.length - 2;
+    for (let slot = (hash << 1) & mask; ; slot = (slot + 2) & mask) {
+      const entry = slots[slot]! - 1;
       if (entry < 0) return -1;
-      if (this.entryHash[entry] === hash && this.keyEquals(entry, key)) return entry;
+      if (slots[slot + 1] === hash && this.keyEquals(entry, key)) return entry;
     }
   }
 
@@ -167,12 +181,12 @@ export class OverlayLayer {
   }
 
   private addEntry(key: Uint8Array, hash: number): number {
-    if (this.entries === this.entryHash.length) this.growEntries();
-    if ((this.entries + 1) * 2 > this.slots.length) this.growSlots();
+    if (this.entries === this.entryKey.length) this.growEntries();
+    // At most half of the slots are taken.
+    if ((this.entries + 1) * 4 > this.slots.length) this.growSlots();
     const entry = this.entries++;
     const position = this.arena.allocate(key.length);
     this.copyIn(position, key);
-    this.entryHash[entry] = hash;
     this.entryKey[entry] = position;
     this.entryKeyLength[entry] = key.length;
     this.entryHead[entry] = NONE;
@@ -206,24 +220,27 @@ export class OverlayLayer {
   }
 
   private growEntries(): void {
-    this.entryHash = doubled(this.entryHash);
     this.entryKey = doubled(this.entryKey);
     this.entryKeyLength = doubled(this.entryKeyLength);
     this.entryHead = doubled(this.entryHead);
   }
 
   private growSlots(): void {
-    this.slots = new Int32Array(this.slots.length * 2);
-    for (let entry = 0; entry < this.entries; entry++) {
-      this.insertSlot(entry, this.entryHash[entry]!);
+    const old = this.slots;
+    this.slots = new Int32Array(old.length * 2);
+    for (let slot = 0; slot < old.length; slot += 2) {
+      const entry = old[slot]! - 1;
+      if (entry >= 0) this.insertSlot(entry, old[slot + 1]!);
     }
   }
 
   private insertSlot(entry: number, hash: number): void {
-    const mask = this.slots.length - 1;
-    let slot = hash & mask;
-    while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
-    this.slots[slot] = entry + 1;
+    const { slots } = this;
+    const mask = slots.length - 2;
+    let slot = (hash << 1) & mask;
+    while (slots[slot] !== 0) slot = (slot + 2) & mask;
+    slots[slot] = entry + 1;
+    slots[slot + 1] = hash;
   }
 }
 
@@ -233,10 +250,16 @@ function doubled(column: Int32Array): Int32Array<ArrayBuffer> {
   return larger;
 }
 
-/** FNV-1a with a final mix, so that counting keys spread over the table. */
+/** Murmur-like over four bytes at a time, with a final mix so that counting keys spread. */
 function hashOf(key: Uint8Array): number {
-  let hash = 0x811c9dc5 | 0;
-  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key[i]!, 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  let hash = key.length;
+  let i = 0;
+  for (const stop = key.length - 3; i < stop; i += 4) {
+    const word = key[i]! | (key[i + 1]! << 8) | (key[i + 2]! << 16) | (key[i + 3]! << 24);
+    hash = Math.imul(hash ^ word, 0x2c1b3c6d);
+    hash = (hash << 15) | (hash >>> 17);
+  }
+  for (; i < key.length; i++) hash = Math.imul(hash ^ key[i]!, 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x297a2d39);
   return hash ^ (hash >>> 13);
 }

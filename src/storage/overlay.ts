@@ -94,7 +94,8 @@ export class Overlay {
   freeze(): FrozenLayer {
     const layer = this.current;
     layer.freeze();
-    this.current = new OverlayLayer();
+    // The next layer is likely as large; sized so, it need not grow while the broker works.
+    this.current = new OverlayLayer(layer.entryCount);
     this.frozen.push(layer);
     this.frozenBytes += layer.byteSize;
     return layer;
