@@ -151,11 +151,12 @@ function checkSequence(source: RecoverySource, verified: readonly Verified[]): v
         throw damage(path, 64, 'the hard state is older than in the segment before');
       }
     }
+    if (before.segment.row.state === 'retired') continue;
     const { row } = here.segment;
+    const { last } = before.segment.row;
+    // A segment emptied by a truncation keeps the base it began with.
     const voided = row.state !== 'active' && row.last < row.first;
-    if (before.segment.row.state === 'retired' || voided) continue;
-    if (here.header.base.index !== before.segment.row.last) {
-      const { last } = before.segment.row;
+    if (row.first !== last + 1 || (!voided && here.header.base.index !== last)) {
       throw damage(path, 88, `begins after entry ${here.header.base.index}, not after ${last}`);
     }
   }

@@ -48,6 +48,7 @@ class Life {
   private underWay: ModelStep[] = [];
   private released = 0;
   private ackedBase = 0;
+  private collected = 0;
   private payloadTag = 0;
 
   constructor(
@@ -116,6 +117,7 @@ class Life {
 
   private async step(wal: Wal): Promise<void> {
     const dice = this.random.nextFloat();
+    if (dice < 0.02) return this.removeOldest(wal);
     if (dice < 0.05) return this.settled(wal.roll(), undefined);
     if (dice < 0.1) {
       const index = this.wanted.hardState.commit;
@@ -152,6 +154,14 @@ class Life {
         }
       : { entries };
     return this.settled(wal.append(batch), step);
+  }
+
+  /** Collects the oldest retired segment; its entries may be gone from now on. */
+  private removeOldest(wal: Wal): Promise<void> {
+    const oldest = wal.segments().find((segment) => segment.state === 'retired');
+    if (!oldest) return Promise.resolve();
+    this.collected = Math.max(this.collected, oldest.last);
+    return this.settled(wal.removeRetired([oldest.sequence]), undefined);
   }
 
   /** Steps are acknowledged in order, so the model moves with each of them. */
@@ -248,6 +258,7 @@ class Life {
 
   private async scrub(wal: Wal): Promise<void> {
     for (const entry of this.acked.entries) {
+      if (entry.index <= this.collected) continue;
       const stored = await wal.readEntry(logIndex(entry.index));
       if (!stored.payload.equals(entry.payload)) throw new Error(`entry ${entry.index} differs`);
     }
