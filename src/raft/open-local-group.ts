@@ -11,7 +11,7 @@ import type { Clock } from '../common/clock.js';
 import { groupId, nodeId } from '../common/ids.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { IdIndex } from '../storage/id-index/index.js';
-import { Overlay, Store } from '../storage/index.js';
+import { DiskGate, Overlay, Store } from '../storage/index.js';
 import { lockDirectory } from './directory-lock.js';
 import { LocalGroup } from './group/local-group.js';
 import type { GroupLog } from './group/ports.js';
@@ -36,6 +36,8 @@ export interface LocalGroupOptions {
   readonly windowMinSeconds?: number;
   /** Slots of the id index's in-memory table: 2^bits. */
   readonly idTableBits?: number;
+  /** Marks of the disk gate, percent used; `null` leaves the gate out. */
+  readonly diskGate?: { readonly highPercent: number; readonly lowPercent: number } | null;
   readonly log?: GroupLog;
   readonly clock?: Clock;
   /** Tests put the log on a disk that fails. */
@@ -56,15 +58,16 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
   try {
     const group = await buildGroup(options, undo);
     await group.start();
-    const close = async (): Promise<void> => {
-      await group.stop();
-      await lock.release();
-    };
-    return { group, close };
+    return { group, close: () => unwind(undo) };
   } catch (error) {
-    for (const step of undo.reverse()) await step();
+    await unwind(undo);
     throw error;
   }
+}
+
+/** Undoes what was opened, newest first. */
+async function unwind(undo: (() => Promise<void>)[]): Promise<void> {
+  for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
 }
 
 async function buildGroup(
@@ -91,6 +94,8 @@ async function buildGroup(
     maxBytes: options.checkpointBytes ?? 8 * MIB,
   });
   const windowMinSeconds = options.windowMinSeconds ?? 900;
+  const diskGate = await openDiskGate(options, log);
+  if (diskGate !== undefined) undo.push(() => Promise.resolve(diskGate.stop()));
   const group = new LocalGroup({
     id: groupId(0),
     nodeId: nodeId(options.nodeId),
@@ -107,11 +112,31 @@ async function buildGroup(
     ids,
     machine: createMachineParts({ rows, ids, windowMinSeconds }),
     tailIndex,
+    ...(diskGate === undefined ? {} : { diskGate }),
   });
   damaged.report = (error) => group.damaged(error);
-  // From here on the group owns what was opened; only the lock is still ours.
-  undo.splice(1, undo.length, () => group.stop());
+  // From here on the group owns what was opened; lock and gate are still ours.
+  undo.splice(1, undo.length);
+  if (diskGate !== undefined) undo.push(() => Promise.resolve(diskGate.stop()));
+  undo.push(() => group.stop());
   return group;
+}
+
+async function openDiskGate(
+  { directory, diskGate }: LocalGroupOptions,
+  log: GroupLog,
+): Promise<DiskGate | undefined> {
+  if (diskGate === undefined || diskGate === null) return undefined;
+  const gate = new DiskGate({
+    ...{ directory, ...diskGate },
+    onError: (error) =>
+      log.warn('the filesystem cannot be asked how full it is', { why: String(error) }),
+  });
+  gate.onChange(({ isFull, usedPercent }) =>
+    log.warn('raft storage pressure changed', { full: isFull, used_pct: usedPercent }),
+  );
+  await gate.start();
+  return gate;
 }
 
 async function openWal(

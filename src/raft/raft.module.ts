@@ -27,6 +27,7 @@ export async function openGroups(config: QueenConfig, logger: Logger): Promise<G
     checkpointBytes: storage.durableEveryBytes,
     tailCacheBytes: raft.logCacheBytes,
     windowMinSeconds: Math.ceil(retention.txnWindowMinMs / SECOND_MS),
+    diskGate: { highPercent: storage.diskHighPct, lowPercent: storage.diskLowPct },
     log: logger.child('rsm'),
   });
   return new Groups([opened]);

@@ -128,3 +128,24 @@ export function asPush(outcome: Outcome): PushOutcome {
   if (outcome.kind !== CommandKind.Push) throw new Error(`not a push: ${JSON.stringify(outcome)}`);
   return outcome;
 }
+
+/** One message into each of many partitions, in one command. */
+export function spreadCommand(
+  queue: string,
+  partitions: readonly string[],
+  transactionId: string,
+): PreparedCommand {
+  const builder = new PushCommandBuilder({ defaults: DEFAULTS, windowMinSeconds: 900 }, crcOf);
+  const id = text.encode(transactionId);
+  const hash = hashOf(transactionId);
+  for (const partition of partitions) {
+    const group = builder.group({ queue, partition, optionsVersion: 0, encrypted: false });
+    builder.add(group, {
+      ...{ id: hash, idAt: 0, hash, hashAt: 0, clientId: true, encrypted: false },
+      transactionId: { bytes: id, start: 0, end: id.length },
+      ...{ producerSub: null, traceId: null },
+      payload: { bytes: id, start: 0, end: id.length },
+    });
+  }
+  return { bytes: builder.build(TENANT) };
+}

@@ -9,8 +9,12 @@ import type { MachineEvents, OutcomeSink, PrefetchSink } from '../../machine/mac
 import type { IdIndexDriver, LogEntry, MachineParts, RowsPort } from './ports.js';
 
 const SLICE_MS = 8;
-/** Rows are encoded after so many commands, so that a checkpoint finds little left to encode. */
-const FLUSH_EVERY_COMMANDS = 1024;
+/**
+ * Changed rows are encoded after entries that can have changed about so many, so that neither this nor
+ * the next checkpoint holds the loop for long. A changed row takes 32 bytes or more of a command.
+ */
+const FLUSH_EVERY_ROWS = 16_384;
+const LEAST_BYTES_PER_ROW = 32;
 
 export interface ApplyHooks {
   /** After each entry: state, outcomes and events of it are out. */
@@ -34,7 +38,7 @@ export class ApplyLoop implements PrefetchSink {
   private head = 0;
   private running = false;
   private stopped = false;
-  private commandsSinceFlush = 0;
+  private rowsSinceFlush = 0;
   private keys: Uint8Array[] = [];
   private idle: (() => void)[] = [];
 
@@ -122,9 +126,9 @@ export class ApplyLoop implements PrefetchSink {
     const { parts, rows, outcomes, events } = this.deps;
     parts.machine.execute(entry, outcomes, events);
     rows.clearReadSet();
-    this.commandsSinceFlush += entry.commandCount < 0 ? FLUSH_EVERY_COMMANDS : entry.commandCount;
-    if (this.commandsSinceFlush < FLUSH_EVERY_COMMANDS) return;
-    this.commandsSinceFlush = 0;
+    this.rowsSinceFlush += entry.sizeBytes / LEAST_BYTES_PER_ROW;
+    if (this.rowsSinceFlush < FLUSH_EVERY_ROWS) return;
+    this.rowsSinceFlush = 0;
     parts.machine.flushDirtyRows();
   }
 

@@ -52,7 +52,7 @@ export interface LocalGroupParts {
   readonly ids: IdIndexDriver;
   readonly machine: MachineParts;
   /** Absent: the disk is never too full. */
-  readonly diskGate?: { readonly isClosed: boolean };
+  readonly diskGate?: { readonly isFull: boolean };
   /** Fed by the row port the machine writes through. */
   readonly tailIndex: TailIndex;
 }
@@ -141,7 +141,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   async start(): Promise<void> {
     const { wal, store, machine, ids, nodeId, clock, log } = this.parts;
     this.events.listen({ granted: (grant) => this.desk.granted(grant) });
-    await loadColumns({ store, machine, ids, wal });
+    await loadColumns({ store, machine, ids, wal, log });
     this.checkpointer.start();
     await replayLog({ wal, apply: this.apply, tail: this.tail, log });
     this.throwIfStopped();
@@ -190,8 +190,10 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
     if (this.role === 'stopped') return Promise.reject(new QueenError('retry'));
     const { bytes } = command;
-    if (bytes[COMMAND_HEADER.kind] === CommandKind.Push && this.parts.store.isFull) {
-      return Promise.reject(new QueenError('overloaded'));
+    if (bytes[COMMAND_HEADER.kind] === CommandKind.Push) {
+      if (this.parts.diskGate?.isFull === true)
+        return Promise.reject(new QueenError('storage_full'));
+      if (this.parts.store.isFull) return Promise.reject(new QueenError('overloaded'));
     }
     return this.intake.submit(bytes, options);
   }
@@ -264,7 +266,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
       lagMs: 0,
       quorumAckMs: stopped ? null : 0,
       storageReady: !stopped,
-      storageFull: this.parts.diskGate?.isClosed ?? false,
+      storageFull: this.parts.diskGate?.isFull ?? false,
       clusterVersion: machine.machine.clusterVersion(),
       kinds,
       failure: this.failure,

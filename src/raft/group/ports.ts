@@ -5,7 +5,7 @@
  */
 import type { LogIndex, NodeId, PartitionId, QueueId, Term } from '../../common/ids.js';
 import type { GrantOutcome, PopTicket } from '../../machine/commands/catalogue.js';
-import type { AppliedEntry, Machine, MachineEvents } from '../../machine/machine.js';
+import type { AppliedEntry, IdIndexPort, Machine, MachineEvents } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import type { CallOptions, GroupView, PopRequest, StoredMessage } from './group.js';
 
@@ -91,7 +91,7 @@ export interface RowRange {
 export type RowPage = readonly (readonly [Uint8Array, Uint8Array])[];
 
 /** The id index as the group drives it (the machine uses its IdIndexPort side). */
-export interface IdIndexDriver {
+export interface IdIndexDriver extends Pick<IdIndexPort, 'add'> {
   /** Starts the lookups of the next entry. */
   beginEntry(): void;
   announce(partition: PartitionId, bytes: Uint8Array, at: number): void;
@@ -105,6 +105,8 @@ export interface IdIndexDriver {
   lookup(partition: number, bytes: Uint8Array, at: number): Promise<readonly IdPlace[]>;
   /** Restart: a journal row as it comes from the store. */
   loadJournalRow(key: Uint8Array, value: Uint8Array): void;
+  /** Known once the journal is loaded: parts are lost, all ids of the append rows are to be added. */
+  readonly needsRebuild: boolean;
   /** Unlinks what is older than the window. */
   expire(nowMicros: number, windowMicros: number): void;
   close(): Promise<void>;

@@ -2,7 +2,13 @@
  * From files to state: the checks that refuse to serve less than was promised, the columns from the
  * store page by page, then the log from the checkpoint on through the same apply path as live entries.
  */
-import { logIndex, type LogIndex } from '../../common/ids.js';
+import {
+  logIndex,
+  micros,
+  offset as asOffset,
+  partitionId as asPartitionId,
+  type LogIndex,
+} from '../../common/ids.js';
 import type { ApplyLoop } from './apply-loop.js';
 import type { GroupLog, IdIndexDriver, MachineParts, StorePort, WalPort } from './ports.js';
 import type { TailCache } from './tail-cache.js';
@@ -22,6 +28,7 @@ export interface LoadParts {
   readonly machine: MachineParts;
   readonly ids: IdIndexDriver;
   readonly wal: WalPort;
+  readonly log: GroupLog;
 }
 
 /** Rebuilds the columns as of the last checkpoint. Rejects with RecoveryRefusal. */
@@ -38,12 +45,38 @@ export async function loadColumns(parts: LoadParts): Promise<void> {
   }
   machine.machine.finishLoad();
   await loadIdJournal(parts);
+  if (parts.ids.needsRebuild) await rebuildIds(parts);
 }
 
 async function loadIdJournal({ store, ids }: LoadParts): Promise<void> {
   for await (const page of store.pages(ids.journalRange)) {
     for (const [key, value] of page) ids.loadJournalRow(key, value);
   }
+}
+
+/** Adds the ids of every append inside the window; what the index still has stays. */
+async function rebuildIds({ store, ids, machine, log }: LoadParts): Promise<void> {
+  const { appends } = machine;
+  const oldest = machine.machine.lastStamp() - machine.recognitionWindowMicros();
+  let count = 0;
+  for await (const page of store.pages(machine.appendRange)) {
+    ids.beginEntry();
+    for (const [key, value] of page) {
+      const partition = asPartitionId(appends.partitionOf(key));
+      const row = appends.decode(appends.baseOf(key), value);
+      if (row.createdAt < oldest) continue;
+      const baseOffset = asOffset(row.baseOffset);
+      for (let item = 0; item < row.count; item += 1) {
+        if (!row.isClientId(item)) continue;
+        const createdAt = micros(row.createdAt);
+        const place = { offset: asOffset(row.baseOffset + item), baseOffset, createdAt };
+        ids.add(partition, row.hashPlace(item), place);
+        count += 1;
+      }
+    }
+    await ids.load();
+  }
+  log.warn('id index was incomplete and is rebuilt', { ids: count });
 }
 
 function checkAgainstLog(durable: LogIndex, hasMeta: boolean, wal: WalPort): void {

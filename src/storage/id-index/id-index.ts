@@ -11,6 +11,7 @@ import { fragmentInto, type Fragment } from './fragment.js';
 import { pageOfSlot, placeIn, type IdPlace, type IdRun } from './id-run.js';
 import { IdTable } from './id-table.js';
 import { IdJournal, JOURNAL_KEYSPACE, type JournalRows } from './journal.js';
+import { encodeRunManifest, isManifestKey, MANIFEST_KEY, manifestHolds } from './run-manifest.js';
 import { RunSet, type RunSetHooks } from './run-set.js';
 
 /** Largest in-memory table: 2^20 slots, sealed at 786,432 ids (22 bytes a slot). */
@@ -42,6 +43,8 @@ export class IdIndex implements IdIndexPort {
   private sets: RunSet | null = null;
   private failure: Error | null = null;
   private pending: PendingRead[] = [];
+  private namedRuns: readonly IdRun[] = [];
+  private runsAreMissing = false;
   private readonly lookups = new EntryLookups();
   private readonly journalOfAdds = new IdJournal();
   private readonly fragment: Fragment = { hi: 0, lo: 0 };
@@ -158,9 +161,22 @@ export class IdIndex implements IdIndexPort {
   /** Part of each checkpoint: rows that make the table survive a restart. */
   journal(rows: JournalRows): void {
     this.journalOfAdds.write(rows);
+    if (this.set.runs === this.namedRuns) return;
+    this.namedRuns = this.set.runs;
+    rows.put(MANIFEST_KEY, encodeRunManifest(this.namedRuns.map((run) => run.head)));
+  }
+
+  /** After the journal was loaded: runs are missing, the owner adds all ids of the append rows. */
+  get needsRebuild(): boolean {
+    return this.runsAreMissing;
   }
 
   loadJournalRow(key: Uint8Array, value: Uint8Array): void {
+    if (isManifestKey(key)) {
+      const present = this.set.runs.map((run) => run.head);
+      this.runsAreMissing = !manifestHolds(value, present);
+      return;
+    }
     this.journalOfAdds.load(key, value, this.table);
     if (this.table.isFull) this.sealTable();
   }
