@@ -5,7 +5,8 @@
  *
  *   node --expose-gc test/bench/run-typescript.mjs test/bench/tables-memory.ts
  *
- * QUEEN_BENCH_PARTITIONS (default 1,000,000) and QUEEN_BENCH_FURTHER_CURSORS (3) set the size.
+ * QUEEN_BENCH_PARTITIONS (default 1,000,000) and QUEEN_BENCH_FURTHER_CURSORS (3) set the size,
+ * QUEEN_BENCH_PARTS (`grow load purge`) the parts.
  */
 import type { ConsumerGroupId, PartitionId, QueueId } from '../../src/common/ids.js';
 import { micros } from '../../src/common/ids.js';
@@ -203,7 +204,12 @@ function purge(): void {
   console.log('purge in slices of 2000', { removeMs: remove.totalMs, ...slices });
 }
 
-const tables = createTables();
-lookups(tables, fill(tables));
-load();
-purge();
+function grow(): void {
+  const tables = createTables();
+  lookups(tables, fill(tables));
+}
+
+const parts = { grow, load, purge };
+for (const [name, run] of Object.entries(parts)) {
+  if ((process.env['QUEEN_BENCH_PARTS'] ?? 'grow load purge').split(' ').includes(name)) run();
+}

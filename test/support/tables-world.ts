@@ -2,7 +2,7 @@
  * Tables and a model of plain Maps side by side, with a row store: each step does the same to both.
  * Steps check on the way that both find the same things.
  */
-import type { ConsumerGroupId, Micros, QueueId } from '../../src/common/ids.js';
+import type { ConsumerGroupId, Micros, PartitionId, QueueId } from '../../src/common/ids.js';
 import { micros } from '../../src/common/ids.js';
 import type { QueueOptions } from '../../src/machine/commands/catalogue.js';
 import { StartMode } from '../../src/machine/commands/catalogue.js';
@@ -366,6 +366,10 @@ export class World {
     expect(row !== undefined).toBe(this.model.queues.has(key));
     if (row === undefined) return;
     this.tables.queues.remove(row);
+    for (const { id: partition, name: known } of this.model.queues.get(key)!.partitions.values()) {
+      expect(this.tables.partitions.byId(partition as PartitionId)).toBe(-1);
+      expect(this.tables.partitions.find(row.id, known)).toBe(-1);
+    }
     this.model.queues.delete(key);
   }
 

@@ -10,8 +10,6 @@
  * leave a gap in the block, so `start` never changes. Message i has offset base + i.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { DecodeError } from '../../common/binary-reader.js';
 import { invariant } from '../../common/invariant.js';
 import { beginRow, openRow } from './row-codec.js';

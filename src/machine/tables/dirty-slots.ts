@@ -3,8 +3,6 @@
  * clears only the bit; a slot marked again may then stand twice in the list and is still visited once.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 const PAGE_SHIFT = 15;
 const PAGE_MASK = (1 << PAGE_SHIFT) - 1;
 const INITIAL_SLOTS = 1024;

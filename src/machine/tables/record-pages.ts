@@ -9,8 +9,6 @@
  * never allocated has no page: reading it throws.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { invariant } from '../../common/invariant.js';
 
 const PAGE_SHIFT = 12;

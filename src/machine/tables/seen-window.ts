@@ -6,8 +6,6 @@
  *               └── bit (sequence mod 65536) of the ring ───────┘
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { invariant } from '../../common/invariant.js';
 
 /** Sequences a session may have awaited at once; its node stops submitting there. */

@@ -10,8 +10,6 @@
  * A walk (`first`, `next`) lives in the index: finish one before starting another.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { invariant } from '../../common/invariant.js';
 
 const SEGMENT_SHIFT = 22;
