@@ -1,5 +1,5 @@
 /** Restarts of a single voter: what comes back, and what is refused with file and cure. */
-import { readdir, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asPush, pushCommand } from '../../../test/support/group-commands.js';
 import { GroupHarness, type HarnessOptions } from '../../../test/support/group-harness.js';
@@ -101,5 +101,25 @@ describe('recovery', () => {
       Array.from({ length: 2700 }, (_, i) => 150 + i),
     );
     expect(messages[0]?.baseOffset).toBe(100);
+  });
+
+  it('stops, and serves nothing, when a stored message is damaged', async () => {
+    await create({ tailCacheBytes: 1 });
+    const { partitionId } = await pushIds(h, 0, 10);
+    await durable(h);
+    const [name] = (await readdir(join(h.directory, 'wal'))).filter((file) => /^\d/.test(file));
+    const path = join(h.directory, 'wal', name ?? '');
+    const bytes = await readFile(path);
+    const at = bytes.indexOf('xxxxxxxxxx');
+    const file = await open(path, 'r+');
+    await file.write(Buffer.from('y'), 0, 1, at + 3);
+    await file.close();
+    await expect(h.group.readMessages(partitionId, 0, 9)).rejects.toMatchObject({ code: 'retry' });
+    const { role, failure } = h.group.status();
+    expect(role).toBe('stopped');
+    expect(failure?.error).toMatch(
+      /record checksum.*damaged record at byte \d+ of .*wal.*restore/s,
+    );
+    await expect(pushIds(h, 10, 1)).rejects.toMatchObject({ code: 'retry' });
   });
 });
