@@ -2,7 +2,7 @@
  * Append-only bytes for one overlay layer: no object per row, nothing is ever moved or overwritten,
  * so a slice handed out stays true for as long as somebody holds it.
  *
- *   position = chunk number * 2^20 + offset in the chunk      (a record above 1 MiB has its own chunk)
+ *   position = chunk number * 2^20 + offset in the chunk     (a large record has its own chunk)
  */
 
 const CHUNK_BITS = 20;

@@ -1,3 +1,4 @@
+/** The two slots of the checkpoint record, whole, torn and damaged. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 /**
  * `<dir>/checkpoint`: the separate, synced record of the last confirmed checkpoint. It catches a
  * LevelDB whose files are older than what was confirmed, and tells the confirmed part of LevelDB's
- * log from a tail that was never confirmed. Two slots on pages of their own, written in turn in place
- * with fdatasync, so that the previous record survives a torn write.
+ * log from a tail that was never confirmed. Two slots on pages of their own, written in turn in
+ * place with fdatasync, so that the previous record survives a torn write.
  *
  *   slot (4096 bytes) = 'QCKP' | version u8 (1) | 3 zero | storeId 16 | checkpoint u64 |
  *                       applied index u64 | applied term u64 | digest 8 |
@@ -45,7 +45,7 @@ const CRC_OFFSET = 80;
 const MAGIC = Buffer.from('QCKP');
 const VERSION = 1;
 
-/** Reads both slots. Undefined: there is no such file. Throws StoreDamageError when none is whole. */
+/** Reads both slots. Undefined: no such file. Throws StoreDamageError when none is whole. */
 export async function readCheckpoint(directory: string): Promise<CheckpointState | undefined> {
   const file = join(directory, CHECKPOINT_FILE);
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -65,8 +65,8 @@ export async function readCheckpoint(directory: string): Promise<CheckpointState
   }
   if (first === undefined || second === undefined) {
     const record = (first ?? second)!;
-    // Checkpoint n is written to slot n & 1. Found elsewhere it is the second copy of a new file, so
-    // the broken slot is its first copy. Else the broken slot is that of checkpoint n + 1.
+    // Checkpoint n is written to slot n & 1. Found elsewhere it is the second copy of a new file,
+    // so the broken slot is its first copy. Else the broken slot is that of checkpoint n + 1.
     const isSecondCopy = (first === undefined ? 1 : 0) !== (record.checkpoint & 1);
     return { record, required: record.checkpoint + (isSecondCopy ? 0 : 1) };
   }

@@ -1,7 +1,7 @@
 /**
- * When a checkpoint is written and what is durable after it. The group asks `due` once per loop turn
- * and calls `write` between two entries, with the meta of the last applied one; apply goes on at once,
- * into a new layer. The WAL is never purged past `durableIndex`.
+ * When a checkpoint is written and what is durable after it. The group asks `due` once per loop
+ * turn and calls `write` between two entries, with the meta of the last applied one; apply goes on
+ * at once, into a new layer. The WAL is never purged past `durableIndex`.
  */
 import type { Overlay } from './overlay.js';
 import type { Store } from './store.js';
@@ -54,9 +54,9 @@ export class CheckpointWriter {
   }
 
   /**
-   * Freezes the changes at once and writes them. Resolves when they are durable, so `durableIndex` is
-   * meta.appliedIndex. Rejects with StoreWriteError: the store is poisoned and the node must stop;
-   * reads still see every layer.
+   * Freezes the changes at once and writes them. Resolves when they are durable, so `durableIndex`
+   * is meta.appliedIndex. Rejects with StoreWriteError: the store is poisoned and the node must
+   * stop; reads still see every layer.
    */
   write(nowMs: number, meta: StoreMeta): Promise<void> {
     if (this.running !== undefined) throw new Error('one checkpoint at a time');

@@ -1,3 +1,4 @@
+/** CRC-32C against published vectors. */
 import { crc32c, maskCrc, unmaskCrc } from './crc32c.js';
 
 describe('crc32c', () => {

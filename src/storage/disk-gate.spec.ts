@@ -1,3 +1,4 @@
+/** The marks of the disk gate, and a filesystem that does not answer. */
 import { tmpdir } from 'node:os';
 import { DiskGate, type DiskPressure, type DiskUsage } from './disk-gate.js';
 
@@ -29,7 +30,7 @@ function gateOver(
 }
 
 describe('disk gate', () => {
-  test('closes at the high mark, stays closed between the marks, opens below the low one', async () => {
+  test('closes at the high mark, opens below the low one, stays as it is between', async () => {
     const percents: [blocks: number, isFull: boolean][] = [
       [760, false], // 80 %
       [807, false], // 84.9 %

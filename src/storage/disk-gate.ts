@@ -1,7 +1,7 @@
 /**
- * Watches how full the data filesystem is. Closed at the high mark, open again below the low mark, so
- * that it does not flap; while closed this node turns away commands that grow storage. It decides
- * nothing else: pops, acks, deletes and entries accepted elsewhere go on.
+ * Watches how full the data filesystem is. Closed at the high mark, open again below the low mark,
+ * so that it does not flap; while closed this node turns away commands that grow storage. It
+ * decides nothing else: pops, acks, deletes and entries accepted elsewhere go on.
  */
 import { statfs } from 'node:fs/promises';
 

@@ -1,12 +1,12 @@
 /**
- * What the store refuses with. A StoreDamageError says where the damage is and what the operator can
- * do; it is never answered by serving less. A StoreWriteError means the disk did not take a
+ * What the store refuses with. A StoreDamageError says where the damage is and what the operator
+ * can do; it is never answered by serving less. A StoreWriteError means the disk did not take a
  * checkpoint: the store is poisoned for good, the node stops, the log replays at the next start.
  */
 
 export const CURE_REPLACE =
-  'In a cluster replace this node: stop it, remove the member, empty its data directory and let it ' +
-  'join again. On a single node restore a backup.';
+  'In a cluster replace this node: stop it, remove the member, empty its data directory and let ' +
+  'it join again. On a single node restore a backup.';
 
 export interface Damage {
   /** Path of the file the damage was found in; the store directory when LevelDB does not tell. */

@@ -1,6 +1,6 @@
 /**
- * Puts a layer's entries in key order for a scan. Nothing is sorted until a view iterates, only what
- * the range asks for is, and the work runs in slices so that the event loop stays free.
+ * Puts a layer's entries in key order for a scan. Nothing is sorted until a view iterates, only
+ * what the range asks for is, and the work runs in slices so that the event loop stays free.
  */
 import type { KeyRange } from './byte-order.js';
 import type { LayerCut } from './overlay.js';

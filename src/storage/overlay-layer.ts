@@ -1,6 +1,6 @@
 /**
- * The rows changed since one checkpoint: an open-addressing hash table over bytes in an arena, a few
- * integers per row. Entries are numbered in the order their keys first came and never move.
+ * The rows changed since one checkpoint: an open-addressing hash table over bytes in an arena, a
+ * few integers per row. Entries are numbered in the order their keys first came and never move.
  *
  *   slots  [ entry+1, hash | 0, 0 | .. ]     entry:   key position, key length, newest version
  *                                            version: value position, length (-1 deleted), epoch,
@@ -8,7 +8,8 @@
  *
  * A view does not stop writers: taking one raises the epoch, and the next write of a key keeps the
  * version the view saw behind the new one. What a view sees is (entry count, epoch), two integers.
- * Frozen, a layer never changes again. Values are copied in; slices handed out are never overwritten.
+ * Frozen, a layer never changes again. Values are copied in; slices handed out are never
+ * overwritten.
  */
 import { ByteArena } from './byte-arena.js';
 import { SEAL_BYTES, sealInPlace } from './sealed-row.js';

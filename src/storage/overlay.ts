@@ -1,7 +1,7 @@
 /**
  * The rows applied since the last checkpoint, in memory: one layer that takes writes and the frozen
- * ones whose checkpoint is not durable yet. Reads go newest to oldest; what no layer knows, the store
- * knows. Bounded in bytes: at the bound the group stops applying until a checkpoint is done.
+ * ones whose checkpoint is not durable yet. Reads go newest to oldest; what no layer knows, the
+ * store knows. Bounded in bytes: at the bound the group stops applying until a checkpoint is done.
  *
  *   put/delete ─► [ current ] ──freeze()──► [ frozen ] ──checkpoint durable, release()──► gone
  */
@@ -84,7 +84,7 @@ export class Overlay {
     return full;
   }
 
-  /** Calls back each time the overlay that was seen full has room again; answers the unsubscriber. */
+  /** Calls back whenever the overlay, seen full, has room again; answers the unsubscriber. */
   onDrain(listener: () => void): () => void {
     this.drainListeners.add(listener);
     return () => this.drainListeners.delete(listener);

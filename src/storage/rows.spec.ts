@@ -1,3 +1,4 @@
+/** Overlay, views and checkpoints against a plain model. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -214,7 +215,7 @@ describe('rows over overlay and store', () => {
     expect(drained).toBe(1);
   });
 
-  test('a checkpoint is due by time or bytes, never while one runs, never for nothing', async () => {
+  test('a checkpoint is due by time or bytes, never twice, never for nothing', async () => {
     writer = new CheckpointWriter({ store, overlay, intervalMs: 250, maxBytes: 2_000 });
     expect(writer.due(1_000, 0)).toBe(false);
     rows.put(bytes('\x02a'), bytes('1'));

@@ -23,9 +23,10 @@ export class Rows {
   }
 
   /**
-   * The current values, read off this thread where the overlay does not know them. What execute uses
-   * later it must first look up in the overlay again (`overlay.get`), and after a release in between
-   * (`overlay.releaseCount` changed) with `get`: then the store may know newer than this answer.
+   * The current values, read off this thread where the overlay does not know them. What execute
+   * uses later it must first look up in the overlay again (`overlay.get`), and after a release in
+   * between (`overlay.releaseCount` changed) with `get`: then the store may know newer than this
+   * answer.
    */
   async getMany(keys: Uint8Array[]): Promise<(Uint8Array | undefined)[]> {
     const values: (Uint8Array | undefined)[] = new Array(keys.length);

@@ -4,7 +4,7 @@
  *
  *   key    = 00 'm'
  *   value  = version u8 (1) | storeId 16 | checkpoint u64 | applied index u64 | applied term u64 |
- *            digest 8 | extra (rest)                                             integers big-endian
+ *            digest 8 | extra (rest)                                            integers big-endian
  */
 
 export interface StoreMeta {

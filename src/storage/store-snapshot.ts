@@ -1,7 +1,7 @@
 /**
- * The rows of the last checkpoint, held still: LevelDB's explicit snapshot. Later checkpoints do not
- * show. Every row read is checked against its seal; damage goes to the store's damage callback too.
- * A snapshot keeps old versions from being compacted away, so it must be closed.
+ * The rows of the last checkpoint, held still: LevelDB's explicit snapshot. Later checkpoints do
+ * not show. Every row read is checked against its seal; damage goes to the store's damage callback
+ * too. A snapshot keeps old versions from being compacted away, so it must be closed.
  */
 import type { ClassicLevel } from 'classic-level';
 import type { KeyRange } from './byte-order.js';

@@ -1,3 +1,4 @@
+/** The store on the real LevelDB: checked reads, poisoned writes, refused openings. */
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

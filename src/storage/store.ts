@@ -4,8 +4,8 @@
  * its unconfirmed tail costs a replay, nothing else.
  *
  * Invariants: one checkpoint is ONE batch with sync:true, confirmed only when the record is synced
- * too; one at a time; nothing is written un-synced; every read is checked; a failed write poisons the
- * store for good. Never opens with less than was confirmed.
+ * too; one at a time; nothing is written un-synced; every read is checked; a failed write poisons
+ * the store for good. Never opens with less than was confirmed.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
@@ -33,7 +33,7 @@ import { syncDirectory } from './sync-directory.js';
 export interface StoreOptions {
   /** Directory of the raft group; the store adds `store/` and `checkpoint` to it. */
   directory: string;
-  /** Called with every damage met after opening; the node stops. The read that met it throws too. */
+  /** Called with the first damage met after opening; the node stops. The read throws too. */
   onDamage?: (error: StoreDamageError) => void;
   /** LevelDB's block cache in bytes. */
   cacheBytes?: number;

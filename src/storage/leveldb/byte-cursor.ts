@@ -1,6 +1,7 @@
 /**
- * Reads LevelDB's integers and slices from bytes that may be damaged: every read checks the end, and
- * a failed one throws MalformedBytes, which the verifier turns into a refusal with file and offset.
+ * Reads LevelDB's integers and slices from bytes that may be damaged: every read checks the end,
+ * and a failed one throws MalformedBytes, which the verifier turns into a refusal with file and
+ * offset.
  */
 
 export class MalformedBytes extends Error {

@@ -1,3 +1,4 @@
+/** Logs written by an encoder of our own against the checkpoint record, byte by byte. */
 import type { CheckpointState } from '../checkpoint-record.js';
 import { crc32c, maskCrc } from '../crc32c.js';
 import { StoreDamageError } from '../errors.js';

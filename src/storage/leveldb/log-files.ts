@@ -1,9 +1,9 @@
 /**
- * Checks LevelDB's `*.log` files against the checkpoint record. LevelDB would silently skip a broken
- * batch in the middle and replay what follows; here everything confirmed must be whole, in an unbroken
- * row of checkpoints, and what was never confirmed is cut at the first broken byte.
+ * Checks LevelDB's `*.log` files against the checkpoint record. LevelDB would silently skip a
+ * broken batch in the middle and replay what follows; here everything confirmed must be whole, in
+ * an unbroken row of checkpoints, and what was never confirmed is cut at the first broken byte.
  *
- *            000005.log                 000007.log = the record's      000009.log (started, unconfirmed)
+ *            000005.log                 000007.log = the record's      000009.log (unconfirmed)
  *   [ cp 41 | cp 42 | cp 43 ]      [ cp 44 | cp 45 |##torn##         [ ##garbage##
  *     all must be whole              whole up to the record's length ▲ cut   ▲ cut to nothing
  *
@@ -145,7 +145,8 @@ class LogWalk {
     if (this.lastCheckpoint === undefined || this.lastCheckpoint >= required) return;
     const file = this.stopped?.path ?? logs.at(-1)!.path;
     const why = this.stopped === undefined ? '' : `: ${this.stopped.failure.reason}`;
-    const reason = `checkpoint ${required} was confirmed, the logs end at ${this.lastCheckpoint}${why}`;
+    const found = `the logs end at ${this.lastCheckpoint}${why}`;
+    const reason = `checkpoint ${required} was confirmed, ${found}`;
     const byteOffset = this.stopped?.failure.byteOffset;
     throw new StoreDamageError({
       file,

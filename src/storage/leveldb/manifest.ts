@@ -1,11 +1,12 @@
 /**
  * LevelDB's MANIFEST: version edits that add up to the list of live tables and the oldest log still
- * needed. Every edit is synced before LevelDB goes on, so only the last can be torn by a power loss:
- * a broken tail with nothing whole behind it is cut. That is safe, because a prefix of the edits is a
- * complete older version as long as all its tables and logs are still there, which is checked next.
+ * needed. Every edit is synced before LevelDB goes on, so only the last can be torn by a power
+ * loss: a broken tail with nothing whole behind it is cut. That is safe, because a prefix of the
+ * edits is a complete older version as long as all its tables and logs are still there, which is
+ * checked next.
  *
  *   edit = ( tag varint | field )*        tags: 1 comparator 2 log 3 next file 4 last sequence
- *                                               5 compact pointer 6 deleted 7 new file 9 previous log
+ *                                             5 compact pointer 6 deleted 7 new file 9 previous log
  */
 import { StoreDamageError } from '../errors.js';
 import { ByteCursor, MalformedBytes } from './byte-cursor.js';

@@ -1,11 +1,11 @@
 /**
- * Checks one LevelDB table byte by byte against its checksums and the manifest. LevelDB itself, as we
- * open it, returns flipped bytes of a table as data, so nothing in the file may go unchecked: the
- * blocks must tile it without a gap.
+ * Checks one LevelDB table byte by byte against its checksums and the manifest. LevelDB itself, as
+ * we open it, returns flipped bytes of a table as data, so nothing in the file may go unchecked:
+ * the blocks must tile it without a gap.
  *
  *   data block* | [filter block] | metaindex block | index block | footer 48
  *   block  = bytes | type u8 (0: not compressed) | masked crc32c(bytes, type) u32 LE
- *   footer = metaindex handle | index handle | zeros to 40 | magic 8      handle = offset, size varint
+ *   footer = metaindex handle | index handle | zeros to 40 | magic 8    handle = offset, size varint
  */
 import { crc32c, unmaskCrc } from '../crc32c.js';
 import { ByteCursor, MalformedBytes } from './byte-cursor.js';

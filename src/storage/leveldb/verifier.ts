@@ -1,7 +1,8 @@
 /**
- * Looks at every file of a LevelDB before LevelDB does. LevelDB drops broken batches from the middle
- * of its log and returns flipped bytes of tables as data; so everything it will read is checked here,
- * a tail that was never confirmed is cut, and anything else wrong refuses with file, place and cure.
+ * Looks at every file of a LevelDB before LevelDB does. LevelDB drops broken batches from the
+ * middle of its log and returns flipped bytes of tables as data; so everything it will read is
+ * checked here, a tail that was never confirmed is cut, and anything else wrong refuses with file,
+ * place and cure.
  *
  *   CURRENT ─► MANIFEST ─► tables: exist, size, footer, every block's checksum, first and last key
  *                     └──► logs:   exist, whole up to the checkpoint record, unbroken

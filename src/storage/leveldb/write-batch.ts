@@ -1,6 +1,6 @@
 /**
- * LevelDB's write batch, the payload of a record in `*.log`. Each of ours is one checkpoint and holds
- * our meta row, which says which.
+ * LevelDB's write batch, the payload of a record in `*.log`. Each of ours is one checkpoint and
+ * holds our meta row, which says which.
  *
  *   batch = sequence u64 LE | count u32 LE | count x ( 1 key value | 0 key )     (length-prefixed)
  */

@@ -1,7 +1,8 @@
 /**
- * Kill and power loss against the real LevelDB: a child writes checkpoints and is killed at a random
- * moment, then pages of its logs behind the last synced byte become zeros or garbage, and it starts
- * again on what is left. Every start must open, hold every confirmed checkpoint, whole, and no mix.
+ * Kill and power loss against the real LevelDB: a child writes checkpoints and is killed at a
+ * random moment, then pages of its logs behind the last synced byte become zeros or garbage, and it
+ * starts again on what is left. Every start must open, hold every confirmed checkpoint, whole, and
+ * no mix.
  */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -60,7 +60,7 @@ describe('planted bugs', () => {
     expect(report.failures.join('\n')).toMatch(/OPENED DAMAGED|OPENED WITH|CRASHED|WITHOUT FILE/);
   });
 
-  test('checkpoint record not used: the damage suite finds stores that open with less', async () => {
+  test('checkpoint record not used: the damage suite finds lost checkpoints', async () => {
     const options = { seed: 5, checkpoints: 60, placesPerFile: 8, kinds: ['log'] };
     const report = await runDamageSuite(buildStore(recordIgnored), options);
     expect(report.outcomes['nothing none: opened whole']).toBe(1);

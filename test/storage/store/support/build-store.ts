@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -28,6 +29,7 @@ const SOURCE = join(ROOT, 'src/storage');
 /** Answers the directory of the build; `store.js` in it is the entry. */
 export function buildStore(bugs: PlantedBug[] = []): string {
   const target = mkdtempSync(join(tmpdir(), 'queen-store-build-'));
+  process.once('exit', () => rmSync(target, { recursive: true, force: true }));
   writeFileSync(join(target, 'package.json'), '{"type":"module"}');
   symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'));
   for (const name of readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })) {

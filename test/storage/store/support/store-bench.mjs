@@ -1,7 +1,7 @@
 /**
- * Measures the store on this machine: `node store-bench.mjs <build>`. Prints one line per figure, by
- * the clock and, in brackets, by CPU time of the process, which holds on a machine that is shared.
- * The rows are like the broker's: 21-byte keys, 65-byte values.
+ * Measures the store on this machine: `node store-bench.mjs <build>`. Prints one line per figure,
+ * by the clock and, in brackets, by CPU time of the process, which holds on a machine that is
+ * shared. The rows are like the broker's: 21-byte keys, 65-byte values.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

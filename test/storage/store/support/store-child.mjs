@@ -1,7 +1,7 @@
 /**
  * The process that runs the real store and is killed. It also watches LevelDB from outside: which
- * bytes of each *.log were synced, whatever the store believes. That goes to `seen` beside the directory with
- * plain synchronous writes, because messages under way die with the process.
+ * bytes of each *.log were synced, whatever the store believes. That goes to `seen` beside the
+ * directory with plain synchronous writes, because messages under way die with the process.
  *
  *   {do:'check', id, directory}   opens, reads every row, closes      -> {id, opened | refused}
  *   {do:'run', directory, seed, upTo?}  opens, then writes checkpoints -> {opened} {confirmed}*

@@ -11,7 +11,7 @@ export interface Change {
   value: string | null;
 }
 
-/** Between 1 and 400 changes over 3,000 keys, values of 0 to 600 bytes, now and then a large one. */
+/** Between 1 and 400 changes over 3,000 keys, values of 0 to 600 bytes, at times a large one. */
 export function changesOf(seed: number, checkpoint: number): Change[] {
   let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(checkpoint, 0x85ebca6b)) >>> 0 || 1;
   const random = (bound: number): number => {
@@ -33,7 +33,7 @@ export function changesOf(seed: number, checkpoint: number): Change[] {
   return changes;
 }
 
-/** One number per row; a state is the sum of its rows' numbers modulo 2^48. The child has the same. */
+/** One number per row; a state is the sum of its rows' numbers modulo 2^48, as in the child. */
 export function rowNumber(key: string, value: string): number {
   const hash = createHash('sha256').update(`${key.length},${value.length},`);
   return hash.update(key, 'latin1').update(value, 'latin1').digest().readUIntBE(0, 6);
