@@ -9,6 +9,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../common/clock.js';
 import { groupId, nodeId } from '../common/ids.js';
+import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { IdIndex } from '../storage/id-index/index.js';
 import { DiskGate, Overlay, Store } from '../storage/index.js';
@@ -17,7 +18,6 @@ import { LocalGroup } from './group/local-group.js';
 import type { GroupLog } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
 import { createMachineParts } from './machine-parts.js';
-import { nodeClock } from './node-clock.js';
 import { CheckpointStore, MachineRows } from './row-ports.js';
 import { WalLog } from './wal-port.js';
 import { markDirectoryReady, NodeFilePort, openIdentity, Wal, type FilePort } from './wal/index.js';
@@ -104,7 +104,7 @@ async function buildGroup(
     bootCount: wal.term + 1,
     kinds: MACHINE_VERSION,
     tailCacheBytes: options.tailCacheBytes ?? 128 * MIB,
-    clock: options.clock ?? nodeClock,
+    clock: options.clock ?? systemClock,
     log,
     wal,
     store: checkpoints,

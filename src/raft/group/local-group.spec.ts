@@ -153,4 +153,55 @@ describe('LocalGroup', () => {
     const outcome = await h.group.submit(registerCommand('orders', 'g'), h.soon());
     expect(outcome).toMatchObject({ kind: CommandKind.Register });
   });
+
+  it('refuses growing writes and waits while the overlay is full, then goes on', async () => {
+    await h.remove();
+    h = await GroupHarness.create({ overlayMaxBytes: 64 * 1024, checkpointMs: 5 });
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, async (_, i) => {
+        // Spread over turns, so that some meet the full overlay.
+        for (let turn = 0; turn < i; turn += 1) await new Promise(setImmediate);
+        const messages = Array.from({ length: 100 }, (_u, j) => ({
+          transactionId: `t${i}-${j}`,
+          payload: 'x',
+        }));
+        return h.group.submit(pushCommand('q', 'p', messages), h.soon()).then(
+          () => 'ok',
+          (error: { code: string }) => error.code,
+        );
+      }),
+    );
+    const ok = answers.filter((answer) => answer === 'ok').length;
+    expect(ok).toBeGreaterThan(0);
+    expect(answers.every((answer) => answer === 'ok' || answer === 'overloaded')).toBe(true);
+    expect(h.group.tables.totals.messagesAppended).toBe(ok * 100);
+    expect(h.group.status().role).toBe('leader');
+  });
+
+  it('gives a view at one applied index that later writes do not touch', async () => {
+    await push(h, 'p', ['a']);
+    const view = await h.group.view();
+    await push(h, 'p', ['b']);
+    const range = { gte: Uint8Array.of(8), lt: Uint8Array.of(9) };
+    const rows: number[] = [];
+    for await (const [key] of view.iterate(range)) rows.push(key.length);
+    await view.close();
+    expect(rows).toHaveLength(1);
+    expect(view.appliedIndex).toBeLessThan(h.group.status().applied);
+  });
+
+  it('tells events after the entry and survives a listener that throws', async () => {
+    const seen: string[] = [];
+    h.group.listen({
+      appended: () => {
+        throw new Error('a bug of a listener');
+      },
+    });
+    const stop = h.group.listen({ appended: () => seen.push('appended') });
+    await push(h, 'p', ['a']);
+    stop();
+    await push(h, 'p', ['b']);
+    expect(seen).toEqual(['appended']);
+    expect(h.lines.some((line) => line.event === 'event listener failed')).toBe(true);
+  });
 });
