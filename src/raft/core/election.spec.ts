@@ -152,6 +152,17 @@ describe('pre-votes', () => {
     expect(bench.state.role).toBe('pre-candidate');
   });
 
+  it('that come in late are no votes in the election they led to', () => {
+    const bench = new Bench({ preVote: true, voters: [1, 2, 3, 4, 5] });
+    bench.core.campaign();
+    bench.flush();
+    for (const from of [2, 3, 4, 5]) {
+      bench.core.step(vote(bench, { from, at: 1, preVote: true, granted: true }));
+      bench.flush();
+    }
+    expect([bench.state.role, bench.state.term]).toEqual(['candidate', 1]);
+  });
+
   it('that come in after the election was won start nothing', () => {
     const bench = new Bench({ preVote: true });
     bench.core.campaign();
