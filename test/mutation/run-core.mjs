@@ -13,6 +13,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -22,7 +23,8 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transformFileSync } from '@swc/core';
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const here = dirname(fileURLToPath(import.meta.url));
+const root = resolve(here, '../..');
 const COPIED = [
   'src/common',
   'src/raft/core',
@@ -31,13 +33,24 @@ const COPIED = [
   'test/sim/core',
 ];
 
-function loadMutants() {
-  const { code } = transformFileSync(join(root, 'test/mutation/core-mutants.ts'), {
-    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
-    module: { type: 'es6' },
-    swcrc: false,
-  });
-  return import(`data:text/javascript,${encodeURIComponent(code)}`).then((m) => m.CORE_MUTANTS);
+/** The list is TypeScript; it is compiled aside, since this script runs without a loader. */
+async function loadMutants() {
+  const folder = mkdtempSync(join(tmpdir(), 'queen-mutant-list-'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  try {
+    for (const name of readdirSync(here).filter((file) => file.endsWith('.ts'))) {
+      const { code } = transformFileSync(join(here, name), {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+        module: { type: 'es6' },
+        swcrc: false,
+      });
+      writeFileSync(join(folder, name.replace(/\.ts$/, '.js')), code);
+    }
+    const list = await import(pathToFileURL(join(folder, 'core-mutants.js')).href);
+    return list.CORE_MUTANTS;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function sandbox() {
@@ -63,7 +76,7 @@ function isNoticed(folder, pattern) {
   const run = spawnSync(process.execPath, [jest, pattern, '--maxWorkers=1', '--bail', '--silent'], {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, QUEEN_RAFT_TESTDATA: testdata, QUEEN_SIM_MILLIS: '10000' },
+    env: { ...process.env, QUEEN_RAFT_TESTDATA: testdata, QUEEN_SIM_MILLIS: process.env.QUEEN_SIM_MILLIS ?? '10000' },
   });
   if (run.stderr.includes('No tests found')) throw new Error(`no tests match ${pattern}`);
   return run.status !== 0;

@@ -46,7 +46,7 @@ describe('campaigning', () => {
     const ready = bench.core.takeReady();
     bench.ticks(100);
     expect(bench.core.campaign()).toBe(false);
-    expect(bench.state.role).toBe('follower');
+    expect([bench.state.role, bench.core.status().promotable]).toEqual(['follower', false]);
     bench.finish(ready);
     expect(bench.core.campaign()).toBe(true);
   });
@@ -232,8 +232,10 @@ describe('quorum check and leases', () => {
     const bench = new Bench({ ...guarded, voters: [1] }).lead();
     bench.core.proposeChange(change('v2'));
     bench.flush();
-    bench.ticks(9);
+    bench.ticks(10);
     expect([bench.state.config.voters, bench.state.role]).toEqual([[1, 2], 'leader']);
+    bench.ticks(10);
+    expect(bench.state.role).toBe('follower');
   });
 
   it('a leader of an old term is told, although votes cannot reach it', () => {

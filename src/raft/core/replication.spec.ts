@@ -436,6 +436,15 @@ describe('snapshots on the follower', () => {
     expect(bench.terms()).toEqual([1, 1, 1]);
   });
 
+  it('below an installed one it is ignored although the log cannot compare it', () => {
+    const bench = new Bench();
+    bench.core.step(snapshot(bench, { from: 2, at: 1, point: [9, 1], config }));
+    bench.flush();
+    bench.core.step(snapshot(bench, { from: 2, point: [5, 1], config }));
+    expect(only(ofKind(bench.flush(), 'append-response')).index).toBe(9);
+    expect([bench.state.log.committed, bench.state.log.lastIndex()]).toEqual([9, 9]);
+  });
+
   it('of an entry the log has it only moves the commit index', () => {
     const bench = new Bench({ terms: [1, 1, 1], hard: { term: 1, commit: 1 } });
     bench.core.step(snapshot(bench, { from: 2, point: [2, 1], config }));
