@@ -242,7 +242,7 @@ export class World {
       () => this.retain(a, b, c),
       () => this.changeCursor(a, b, c),
       () => this.lease(a, b, c),
-      () => this.release(a, b, c),
+      () => this.release(c),
       () => this.register(a, b, c),
       () => this.configure(a, b),
       () => this.deleteQueue(a),
@@ -251,7 +251,7 @@ export class World {
       () => this.flush(),
       () => this.restart(),
       () => this.deadLetter(a, b, c),
-      () => this.extend(a, b, c),
+      () => this.extend(c),
     ];
     steps[kind % steps.length]!();
   }
@@ -270,9 +270,9 @@ export class World {
 
   private retain(a: number, b: number, c: number): void {
     const { partition, slot } = this.partition(a, b);
-    const target = Math.min(c % 20, partition.lastOffset + 1);
+    const target = Math.min(c * 3, partition.lastOffset + 1);
     const removed = Math.min(c, partition.retainedBytes);
-    this.tables.partitions.setLogStart(slot, c % 20, removed);
+    this.tables.partitions.setLogStart(slot, c * 3, removed);
     if (target <= partition.logStart) return;
     partition.logStart = target;
     partition.retainedBytes -= removed;
@@ -297,7 +297,7 @@ export class World {
 
   private lease(a: number, b: number, c: number): void {
     const { cursor, slot } = this.cursor(a, b, c);
-    const id = b % 4;
+    const id = c % 5 === 0 ? b % 4 : 0;
     const acquiredAt = this.stamp();
     const times = { acquiredAt, expiresAt: micros(acquiredAt + c), term: a + 1 };
     const span = { firstOffset: c, batchEnd: c + b, conflated: c % 2 === 0 };
@@ -306,23 +306,40 @@ export class World {
     cursor.lease = { id, first, end, conflated, ...times };
   }
 
-  private extend(a: number, b: number, c: number): void {
-    const { cursor, slot } = this.cursor(a, b, c);
-    if (cursor.lease === null) return;
+  private extend(c: number): void {
+    const leased = this.leased(c);
+    if (leased === undefined || leased.cursor.lease === null) return;
     const expiresAt = this.stamp();
-    this.tables.cursors.extendLease(slot, expiresAt);
-    cursor.lease.expiresAt = expiresAt;
+    this.tables.cursors.extendLease(leased.slot, expiresAt);
+    leased.cursor.lease.expiresAt = expiresAt;
   }
 
-  private release(a: number, b: number, c: number): void {
-    const { cursor, slot } = this.cursor(a, b, c);
+  private release(c: number): void {
+    const leased = this.leased(c);
+    if (leased === undefined || leased.cursor.lease === null) return;
+    const { cursor, slot } = leased;
+    const { id, first, end } = leased.cursor.lease;
     this.tables.cursors.clearLease(slot);
-    if (cursor.lease !== null) {
-      const { id, first, end } = cursor.lease;
-      this.tables.cursors.setReleased(slot, leaseId(id), first, end);
-      cursor.released = { id, first, last: end };
-    }
     cursor.lease = null;
+    if (c % 3 === 0) return;
+    this.tables.cursors.setReleased(slot, leaseId(id), first, end);
+    cursor.released = { id, first, last: end };
+  }
+
+  /** Any cursor that has a lease. */
+  private leased(pick: number): { cursor: CursorModel; slot: number } | undefined {
+    const found: { cursor: CursorModel; slot: number }[] = [];
+    for (const queue of this.model.queues.values()) {
+      for (const { id, cursors } of queue.partitions.values()) {
+        const partition = this.tables.partitions.byId(id as PartitionId);
+        for (const [group, cursor] of cursors) {
+          if (cursor.lease === null) continue;
+          const slot = this.tables.cursors.find(partition, group as ConsumerGroupId);
+          found.push({ cursor, slot });
+        }
+      }
+    }
+    return found[pick % found.length];
   }
 
   private register(a: number, b: number, c: number): void {

@@ -9,6 +9,9 @@ import { World } from '../../../test/support/tables-world.js';
 import type { PartitionId } from '../../common/ids.js';
 import { KEYSPACE } from './keyspaces.js';
 
+/** Steps after which everything is compared: delete, purge, restart. */
+const REVEALING = new Set([7, 8, 11]);
+
 // Mostly few targets, so that steps meet the same rows; now and then any.
 const few = (small: number, all: number): fc.Arbitrary<number> =>
   fc.oneof({ weight: 5, arbitrary: fc.nat(small) }, { weight: 1, arbitrary: fc.nat(all) });
@@ -22,8 +25,11 @@ describe('tables against a model of plain maps', () => {
     fc.assert(
       fc.property(steps, (list) => {
         const world = new World();
-        for (const step of list) world.run(step);
-        expect(shownByTables(world.tables)).toEqual(shownByModel(world));
+        for (const step of list) {
+          world.run(step);
+          if (!REVEALING.has(step[0])) continue;
+          expect(shownByTables(world.tables)).toEqual(shownByModel(world));
+        }
         world.restart();
         expect(shownByTables(world.tables)).toEqual(shownByModel(world));
       }),
