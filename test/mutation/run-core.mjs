@@ -76,7 +76,11 @@ function isNoticed(folder, pattern) {
   const run = spawnSync(process.execPath, [jest, pattern, '--maxWorkers=1', '--bail', '--silent'], {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, QUEEN_RAFT_TESTDATA: testdata, QUEEN_SIM_MILLIS: process.env.QUEEN_SIM_MILLIS ?? '10000' },
+    env: {
+      ...process.env,
+      QUEEN_RAFT_TESTDATA: testdata,
+      QUEEN_SIM_MILLIS: process.env.QUEEN_SIM_MILLIS ?? '10000',
+    },
   });
   if (run.stderr.includes('No tests found')) throw new Error(`no tests match ${pattern}`);
   return run.status !== 0;

@@ -121,7 +121,7 @@ export interface SoftState {
 
 /** Synchronous view of the stable log. It answers from memory; a miss is `loading`, never a wait. */
 export interface LogReader {
-  /** State found at start. */
+  /** State found at start; `config` is the membership as of the last applied entry. */
   initialState(): { readonly hardState: HardState; readonly config: ConfigState };
   /** First index still present; one above the snapshot index when the log is empty. */
   firstIndex(): LogIndex;
