@@ -4,8 +4,6 @@
  * [start, end) is ever read. Slices it returns are views of the input.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { isValidUtf8, readUtf8 } from './utf8.js';
 
 const TWO_32 = 0x1_0000_0000;

@@ -7,8 +7,6 @@
  *   bytes, string: varint length, then the bytes (strings as UTF-8)
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { invariant, InvariantViolation } from './invariant.js';
 import { utf8Length, writeUtf8 } from './utf8.js';
 

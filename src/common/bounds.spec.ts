@@ -48,6 +48,9 @@ describe('TokenBucket', () => {
     expect([bucket.take(11_000, 3), bucket.take(11_000)]).toEqual([true, false]);
     bucket.setLimits({ ratePerSecond: 1000, burst: 1 }, 11_000);
     expect([bucket.take(12_000), bucket.take(12_000)]).toEqual([true, false]);
+
+    const full = new TokenBucket({ ratePerSecond: 1, burst: 3 }, 10_000);
+    expect([full.take(5_000, 3), full.take(9_000)]).toEqual([true, false]);
   });
 });
 

@@ -9,8 +9,6 @@
  *            └────────┴───────────────┴─────────┘
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { invariant } from './invariant.js';
 import { readUtf8, writeUtf8 } from './utf8.js';
 

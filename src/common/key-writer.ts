@@ -8,8 +8,6 @@
  * field of a key may be written with `tail`, unescaped and without an end.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { DecodeError } from './binary-reader.js';
 import { InvariantViolation } from './invariant.js';
 import { writeUtf8 } from './utf8.js';

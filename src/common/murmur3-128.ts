@@ -5,8 +5,6 @@
  * Hashes end up on disk (dedup keys): the function must never change.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 const C1 = 0x239b961b;
 const C2 = 0xab0e9789;
 const C3 = 0x38b34ae5;

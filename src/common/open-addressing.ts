@@ -9,8 +9,6 @@
  *   cell: slot + 1, 0 = empty, −1 = deleted; the full hash stands beside it
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { invariant } from './invariant.js';
 
 /** The caller's side of a lookup: compares the key it is looking for with the key of a slot. */

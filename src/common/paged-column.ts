@@ -7,8 +7,6 @@
  * types and lose the fast path.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 const PAGE_SHIFT = 16;
 const PAGE_SLOTS = 1 << PAGE_SHIFT;
 const PAGE_MASK = PAGE_SLOTS - 1;

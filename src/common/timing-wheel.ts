@@ -9,8 +9,6 @@
  *   level 2 … 5: the same for 2^16, 2^24, 2^32, 2^40 ticks
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { invariant } from './invariant.js';
 
 /** What an entry carries. All four are the wheel's business; start with wheelBucket −1. */

@@ -4,8 +4,6 @@
  * Validation follows Unicode table 3-7 (no overlong forms, no surrogates, nothing above U+10FFFF).
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 const SHORT_TEXT_UNITS = 40;
 const SHORT_TEXT_BYTES = 40;
 /** From here on a word view over the range pays for itself. */

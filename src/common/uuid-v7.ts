@@ -10,8 +10,6 @@
  * lowercase, hyphenated; parsing accepts both cases.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import type { Clock } from './clock.js';
 import { readUtf8 } from './utf8.js';
 import type { RandomSource } from './random.js';

@@ -10,8 +10,6 @@
  *   cursor.finish();                                      // nothing but whitespace may follow
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { skipColon, skipPlainString, skipString, skipValue, skipWhitespace } from './json-scan.js';
 import { decodeString, hasEscape, unescapeInto } from './json-text.js';
 import {

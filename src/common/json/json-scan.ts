@@ -5,8 +5,6 @@
  * or a negative failure (json-syntax.ts), and reads nothing at or beyond `end`.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { utf8SequenceEnd } from '../utf8.js';
 import {
   BACKSLASH,

@@ -4,8 +4,6 @@
  * string or into bytes.
  */
 
-/* eslint-disable @typescript-eslint/no-non-null-assertion -- indexes are bounded by the lines around them */
-
 import { readUtf8, writeCodePoint } from '../utf8.js';
 import { BACKSLASH } from './json-syntax.js';
 

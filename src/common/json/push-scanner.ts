@@ -91,8 +91,8 @@ export class PushScanner {
   private lastQueueEnd = -1;
   private lastQueue = 0;
   private lastPartitionStart = 0;
-  private lastPartitionEnd = -1;
-  private lastTarget = -1;
+  private lastPartitionEnd = 0;
+  private lastTarget = 0;
 
   /** Fills `scan` from a whole push body; a refusal leaves it in no defined state. */
   scanBody(body: Uint8Array, scan: PushScan): BodyRefusal | undefined {
@@ -131,9 +131,8 @@ export class PushScanner {
     scan.body = body;
     this.shapeError = undefined;
     this.valueError = undefined;
+    // With no last queue the last partition and target are not looked at.
     this.lastQueueEnd = -1;
-    this.lastPartitionEnd = -1;
-    this.lastTarget = -1;
   }
 
   /** Scans the array of items that comes next. */
