@@ -2,64 +2,18 @@
  * A group with many partitions: fill, restart to ready, 100,000 cursors dirtied at once, and how long
  * the loop was held meanwhile. PARTITIONS (default 1,000,000), CURSORS (100,000).
  */
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { consumerGroupId, offset } from '../../src/common/ids.js';
 import { CommandKind } from '../../src/machine/commands/index.js';
 import { openLocalGroup } from '../../src/raft/open-local-group.js';
+import { Holds } from './holds.js';
 import { claimCommand, registerCommand, spreadCommand, TENANT } from '../support/group-commands.js';
 
 const partitions = Number(process.env['PARTITIONS'] ?? 1_000_000);
 const cursors = Number(process.env['CURSORS'] ?? 100_000);
 const PER_COMMAND = 1000;
-
-/**
- * Longest work of this thread between two turns of the loop, in processor time: on a busy machine the
- * wall clock tells about the neighbours.
- */
-class Holds {
-  private cpuMs = 0;
-  private wallMs = 0;
-  private lastCpu = threadCpuMs();
-  private lastWall = performance.now();
-  private running = true;
-
-  constructor() {
-    this.turn();
-  }
-
-  take(): string {
-    const text = `longest hold ${this.cpuMs.toFixed(0)} ms cpu (${this.wallMs.toFixed(0)} ms wall)`;
-    this.cpuMs = 0;
-    this.wallMs = 0;
-    this.lastCpu = threadCpuMs();
-    this.lastWall = performance.now();
-    return text;
-  }
-
-  stop(): void {
-    this.running = false;
-  }
-
-  private turn(): void {
-    const cpu = threadCpuMs();
-    const wall = performance.now();
-    this.cpuMs = Math.max(this.cpuMs, cpu - this.lastCpu);
-    this.wallMs = Math.max(this.wallMs, wall - this.lastWall);
-    this.lastCpu = cpu;
-    this.lastWall = wall;
-    if (this.running) setImmediate(() => this.turn());
-  }
-}
-
-/** Processor time of the main thread (Linux). */
-function threadCpuMs(): number {
-  return (
-    Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6
-  );
-}
 
 async function main(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'queen-scale-'));

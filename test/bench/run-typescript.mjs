@@ -1,6 +1,6 @@
 /**
  * Runs one TypeScript bench outside Jest, whose sandbox slows every access to a global: transpiles
- * `src` and `test/bench` into a temporary directory and imports the file.
+ * `src` and the rooms of tests below into a temporary directory and imports the file.
  *
  *   node --expose-gc test/bench/run-typescript.mjs test/bench/tables-memory.ts
  */
@@ -25,7 +25,7 @@ if (bench === undefined) throw new Error('name a bench, e.g. test/bench/tables-m
 const out = mkdtempSync(join(tmpdir(), 'queen-bench-'));
 process.on('exit', () => rmSync(out, { recursive: true, force: true }));
 
-for (const root of ['src', 'test/bench']) {
+for (const root of ['src', 'test/bench', 'test/crash', 'test/support']) {
   for (const file of readdirSync(root, { recursive: true })) {
     if (!file.endsWith('.ts') || file.endsWith('.spec.ts') || file.endsWith('.d.ts')) continue;
     const target = join(out, root, file.replace(/\.ts$/, '.js'));
@@ -35,4 +35,5 @@ for (const root of ['src', 'test/bench']) {
 }
 writeFileSync(join(out, 'package.json'), '{"type":"module"}');
 symlinkSync(resolve('node_modules'), join(out, 'node_modules'));
+process.argv.splice(1, 2, join(out, bench));
 await import(pathToFileURL(join(out, bench.replace(/\.ts$/, '.js'))).href);

@@ -7,10 +7,9 @@ import type { LogIndex } from '../../common/ids.js';
 import type { CheckpointMeta, IdIndexDriver, MachineParts, RowsPort, StorePort } from './ports.js';
 
 const POLL_MS = 20;
-/** Entries kept in the raft log behind the durable index. */
 const LOG_KEEP_ENTRIES = 4096;
-/** The log is purged when at least so many entries would go. */
-const PURGE_STEP_ENTRIES = 1024;
+/** The log is purged when at least one entry for so many kept ones would go. */
+const PURGE_SHARE = 4;
 const EXPIRE_EVERY_MS = 1000;
 
 export interface CheckpointerParts {
@@ -20,6 +19,8 @@ export interface CheckpointerParts {
   readonly ids: IdIndexDriver;
   readonly nowMs: () => number;
   readonly nowMicros: () => number;
+  /** Entries kept in the raft log behind the durable index. */
+  readonly logKeepEntries?: number;
   purge(index: LogIndex): Promise<void>;
   failed(error: unknown): void;
 }
@@ -101,8 +102,9 @@ export class Checkpointer {
     parts.machine.flushDirtyRows();
     ids.journal(rows);
     await store.checkpoint(now, metaOf(parts));
-    const keepFrom = store.durableIndex - LOG_KEEP_ENTRIES;
-    if (keepFrom - this.purgedTo < PURGE_STEP_ENTRIES) return;
+    const kept = this.deps.logKeepEntries ?? LOG_KEEP_ENTRIES;
+    const keepFrom = store.durableIndex - kept;
+    if (keepFrom - this.purgedTo < kept / PURGE_SHARE) return;
     this.purgedTo = keepFrom;
     await this.deps.purge(keepFrom as LogIndex);
   }

@@ -1,7 +1,7 @@
 /**
  * Packs commands into entry payloads. Large commands stay the parts they came in; small ones are
  * gathered into one part, because an object per command in caches and write vectors costs more than
- * the copy. An entry is cut at 256 KiB or 1,024 commands, what executes in about 10 ms even when the
+ * the copy. An entry is cut at 256 KiB or 512 commands, what executes in about 10 ms even when the
  * messages are tiny; one larger command is one entry. Little-endian:
  *
  *   u8 entryVersion=1 | u8 machineVersion | u64 now(µs) | u32 commandCount | command*
@@ -13,7 +13,7 @@ import type { LogEntry } from './ports.js';
 export const ENTRY_VERSION = 1;
 export const ENTRY_HEADER_BYTES = 14;
 export const ENTRY_MAX_BYTES = 256 * 1024;
-export const ENTRY_MAX_COMMANDS = 1024;
+export const ENTRY_MAX_COMMANDS = 512;
 /** Commands without payload do more work per byte: a claimed range takes 40 bytes and 10 µs. */
 const DENSE_WEIGHT = 4;
 /** Longer commands are not copied. */

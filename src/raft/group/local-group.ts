@@ -55,6 +55,8 @@ export interface LocalGroupParts {
   readonly diskGate?: { readonly isFull: boolean };
   /** Fed by the row port the machine writes through. */
   readonly tailIndex: TailIndex;
+  /** Entries kept in the raft log behind the durable index. */
+  readonly logKeepEntries?: number;
 }
 
 /** What a dispatcher may use of its group. */
@@ -113,6 +115,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     );
     this.checkpointer = new Checkpointer({
       ...{ parts: machine, rows, store, ids, nowMs: this.nowMs },
+      ...(parts.logKeepEntries === undefined ? {} : { logKeepEntries: parts.logKeepEntries }),
       nowMicros: () => this.nowMicros(),
       purge: (index) => wal.purge(index),
       failed: (error) => this.poison('NODE-LOCAL', error, this.status().applied),

@@ -199,6 +199,19 @@ export interface DispatcherPort {
   pop(request: PopRequest, ticket: PopTicket, options: CallOptions): Promise<DispatchAnswer>;
   start(): void;
   stop(): void;
+  /** Numbers for the metrics; absent in doubles. */
+  figures?(): DispatcherFigures;
+}
+
+export interface DispatcherFigures {
+  /** Pops parked now. */
+  readonly parked: number;
+  /** (queue, group) pairs being consumed, and partitions they hold as claimable. */
+  readonly lanes: number;
+  readonly readyPartitions: number;
+  /** Lanes taken up and dropped since the start. */
+  readonly lanesLoaded: number;
+  readonly lanesUnloaded: number;
 }
 
 /** Structured log of the group; names are constants of the caller. */
