@@ -1,0 +1,134 @@
+/**
+ * `npm run bench`: this process generates the load; broker and baselines are processes of their own.
+ * Prints tables, writes JSON, ends with the verifier. Exit 1 when a message is lost, doubled, out of
+ * order or changed, or with --strict when a budget fails.
+ */
+import { writeFileSync } from 'node:fs';
+import { judge, type Budget } from './budgets.js';
+import { measureLongPoll } from './long-poll.js';
+import { ManyPartitions } from './many-partitions.js';
+import type { Measurement } from './measure.js';
+import { parseOptions, USAGE, type BenchOptions } from './options.js';
+import { profileTable } from './profile.js';
+import type { PushLedger } from './push-ledger.js';
+import { budgetTable, measurementRow, measurementTable, verdictText } from './report.js';
+import { Rounds } from './rounds.js';
+import { rssMib, Scene } from './scene.js';
+import { sleep, type ServerProcess } from './server-process.js';
+import { measureSteadyState } from './steady-state.js';
+import { isSound, verifyQueue, type Verdict } from './verifier.js';
+
+const SETTLE_MS = 1000;
+
+interface Outcome {
+  readonly measurements: readonly Measurement[];
+  readonly budgets: readonly Budget[];
+  readonly verdicts: readonly Verdict[];
+  readonly notes: readonly string[];
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+async function verifyAll(
+  broker: ServerProcess,
+  ledgers: readonly PushLedger[],
+  options: BenchOptions,
+): Promise<readonly Verdict[]> {
+  if (!options.verify) return [];
+  const verdicts: Verdict[] = [];
+  for (const ledger of ledgers) verdicts.push(await verifyQueue(broker.port, ledger));
+  return verdicts;
+}
+
+async function runCases(scene: Scene, options: BenchOptions): Promise<Outcome> {
+  const broker = await scene.broker();
+  const baseline = await scene.baseline();
+  await sleep(SETTLE_MS);
+  const idleRss = rssMib(broker);
+  const rounds = new Rounds(
+    { broker, baseline },
+    {
+      ...options,
+      report: (measurement) =>
+        say(`round ${measurement.round}  ${measurementRow(measurement).slice(0, 13).join('  ')}`),
+    },
+  );
+  await rounds.run();
+  const { measurements, ledgers } = rounds;
+  const longPoll = await measureLongPoll(broker);
+  const verdicts = await verifyAll(broker, ledgers, options);
+  return {
+    measurements,
+    budgets: [...judge(measurements, idleRss), longPoll],
+    verdicts,
+    notes: [],
+  };
+}
+
+async function runSteadyState(scene: Scene, options: BenchOptions): Promise<Outcome> {
+  const broker = await scene.broker();
+  const steady = await measureSteadyState(broker, options.steadySeconds ?? 180);
+  const verdicts = await verifyAll(broker, [steady.ledger], options);
+  return {
+    measurements: [steady.measurement],
+    budgets: [steady.budget],
+    verdicts,
+    notes: [
+      `written ${steady.writtenGib.toFixed(1)} GiB, longest stall ${steady.longestStallMs.toFixed(0)} ms`,
+      `messages per second: ${steady.rates.join(' ')}`,
+    ],
+  };
+}
+
+async function runManyPartitions(scene: Scene, partitions: number): Promise<Outcome> {
+  const { measurements, budgets, lines } = await new ManyPartitions(scene, partitions, say).run();
+  return { measurements, budgets, verdicts: [], notes: lines };
+}
+
+async function runLongPoll(scene: Scene): Promise<Outcome> {
+  const broker = await scene.broker();
+  return {
+    measurements: [],
+    budgets: [await measureLongPoll(broker)],
+    verdicts: [],
+    notes: [],
+  };
+}
+
+function run(scene: Scene, options: BenchOptions): Promise<Outcome> {
+  if (options.partitions !== undefined) return runManyPartitions(scene, options.partitions);
+  if (options.steadySeconds !== undefined) return runSteadyState(scene, options);
+  return options.longPoll ? runLongPoll(scene) : runCases(scene, options);
+}
+
+function show(outcome: Outcome): void {
+  if (outcome.measurements.length > 0) say(`\n${measurementTable(outcome.measurements)}`);
+  for (const note of outcome.notes) say(note);
+  say(`\n${budgetTable(outcome.budgets)}\n`);
+  for (const { name, firstRefusal } of outcome.measurements) {
+    if (firstRefusal !== undefined) say(`refused in ${name}: ${firstRefusal}`);
+  }
+  if (outcome.verdicts.length > 0) say(verdictText(outcome.verdicts));
+}
+
+async function main(): Promise<number> {
+  const options = parseOptions(process.argv.slice(2));
+  if (options === null) {
+    say(USAGE);
+    return 0;
+  }
+  const scene = new Scene(options);
+  let outcome: Outcome;
+  try {
+    outcome = await run(scene, options);
+  } finally {
+    await scene.close();
+  }
+  show(outcome);
+  if (options.profile !== undefined) say(`\n${profileTable(options.profile)}`);
+  if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(outcome, null, 2));
+  if (!outcome.verdicts.every(isSound)) return 1;
+  return options.strict && !outcome.budgets.every(({ holds }) => holds) ? 1 : 0;
+}
+
+process.exitCode = await main();

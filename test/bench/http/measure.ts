@@ -1,0 +1,78 @@
+/** One load over one server with what the server spent meanwhile. */
+import type { LatencySummary } from './latency-record.js';
+import type { LoadFigures, LoadWindow } from './load.js';
+import { diskFigures, processFigures } from './process-figures.js';
+
+const MIB = 1024 * 1024;
+
+export interface Measurement {
+  readonly name: string;
+  readonly round: number;
+  readonly requestsPerSecond: number;
+  readonly messagesPerSecond: number;
+  readonly mibPerSecond: number;
+  readonly latency: LatencySummary;
+  /** Cores that the server used: near its limit it is the server that is measured. */
+  readonly cores: number | null;
+  readonly cpuSecondsPerMillionMessages: number | null;
+  readonly rssMib: number | null;
+  /** Flushes of all disks of the machine. */
+  readonly flushesPerSecond: number | null;
+  readonly refused: number;
+  readonly firstRefusal?: string;
+  readonly ack?: LatencySummary;
+}
+
+interface Sample {
+  readonly at: number;
+  readonly cpuSeconds: number | null;
+  readonly flushes: number | null;
+}
+
+function sample(pid: number): Sample {
+  return {
+    at: performance.now(),
+    cpuSeconds: processFigures(pid)?.cpuSeconds ?? null,
+    flushes: diskFigures()?.flushes ?? null,
+  };
+}
+
+/** Runs the load; CPU and flushes are those of its window. */
+export async function measure(
+  label: { readonly name: string; readonly round: number; readonly pid: number },
+  window: LoadWindow,
+  load: () => Promise<LoadFigures & { readonly ack?: LatencySummary }>,
+): Promise<Measurement> {
+  const { name, round, pid } = label;
+  let before = sample(pid);
+  let after: Sample | null = null;
+  const atStart = setTimeout(() => (before = sample(pid)), window.warmupMs);
+  const atEnd = setTimeout(() => (after = sample(pid)), window.warmupMs + window.measureMs);
+  const figures = await load();
+  clearTimeout(atStart);
+  clearTimeout(atEnd);
+  const end: Sample = after ?? sample(pid);
+  const seconds = Math.max(0.001, (end.at - before.at) / 1000);
+  const cpu = difference(before.cpuSeconds, end.cpuSeconds);
+  const flushes = difference(before.flushes, end.flushes);
+  const messagesPerSecond = figures.messages / figures.seconds;
+  const rss = processFigures(pid)?.rssBytes;
+  return {
+    ...{ name, round, messagesPerSecond },
+    requestsPerSecond: figures.requests / figures.seconds,
+    mibPerSecond: figures.bytes / figures.seconds / MIB,
+    latency: figures.latency,
+    cores: cpu === null ? null : cpu / seconds,
+    cpuSecondsPerMillionMessages:
+      cpu === null ? null : ((cpu / seconds) * 1e6) / Math.max(1, messagesPerSecond),
+    rssMib: rss === undefined ? null : rss / MIB,
+    flushesPerSecond: flushes === null ? null : flushes / seconds,
+    refused: figures.refused,
+    ...(figures.firstRefusal === undefined ? {} : { firstRefusal: figures.firstRefusal }),
+    ...(figures.ack === undefined ? {} : { ack: figures.ack }),
+  };
+}
+
+function difference(before: number | null, after: number | null): number | null {
+  return before === null || after === null ? null : after - before;
+}

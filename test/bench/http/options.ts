@@ -1,0 +1,82 @@
+/** Command line of the bench. */
+import { parseArgs } from 'node:util';
+import { allCases, quickCases, type BenchCase } from './cases.js';
+
+export const USAGE = `npm run bench -- [options]
+  --quick              only the cases that have a budget, short windows
+  --filter TEXT        cases whose name contains TEXT (e.g. "push b1 100B"; several with commas)
+  --rounds N           rounds of every case, medians are shown (3)
+  --seconds S          measured seconds per case and round (4; 1.5 with --quick)
+  --json FILE          everything measured, as JSON
+  --dir DIR            parent of the data directory (the system's temporary directory)
+  --no-verify          leave the verifier out
+  --strict             exit 1 when a budget fails
+  --profile DIR        the broker writes a CPU profile there; its top functions are printed
+  --steady SECONDS     steady state of push 100 x 1 KB instead of the cases
+  --partitions N       many partitions: memory, parked pops, restart instead of the cases
+  --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
+`;
+
+export interface BenchOptions {
+  readonly cases: readonly BenchCase[];
+  readonly rounds: number;
+  readonly warmupMs: number;
+  readonly measureMs: number;
+  readonly json: string | undefined;
+  readonly parent: string | undefined;
+  readonly verify: boolean;
+  readonly strict: boolean;
+  readonly profile: string | undefined;
+  readonly steadySeconds: number | undefined;
+  readonly partitions: number | undefined;
+  readonly longPoll: boolean;
+}
+
+const numberOf = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`"${text}" is no positive number\n\n${USAGE}`);
+  return value;
+};
+
+export function parseOptions(args: readonly string[]): BenchOptions | null {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      help: { type: 'boolean' },
+      quick: { type: 'boolean' },
+      filter: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      json: { type: 'string' },
+      dir: { type: 'string' },
+      'no-verify': { type: 'boolean' },
+      strict: { type: 'boolean' },
+      profile: { type: 'string' },
+      steady: { type: 'string' },
+      partitions: { type: 'string' },
+      longpoll: { type: 'boolean' },
+    },
+  });
+  if (values.help === true) return null;
+  const quick = values.quick === true;
+  const wanted = values.filter?.split(',').map((text) => text.trim());
+  const known = quick ? quickCases() : allCases();
+  const cases = known.filter(({ name }) => wanted?.some((text) => name.includes(text)) ?? true);
+  if (cases.length === 0) throw new Error(`no case is named like "${values.filter ?? ''}"`);
+  const seconds = numberOf(values.seconds) ?? (quick ? 1.5 : 4);
+  return {
+    cases,
+    rounds: numberOf(values.rounds) ?? 3,
+    warmupMs: quick ? 500 : 1000,
+    measureMs: seconds * 1000,
+    json: values.json,
+    parent: values.dir,
+    verify: values['no-verify'] !== true,
+    strict: values.strict === true,
+    profile: values.profile,
+    steadySeconds: numberOf(values.steady),
+    partitions: numberOf(values.partitions),
+    longPoll: values.longpoll === true,
+  };
+}

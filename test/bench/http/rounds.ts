@@ -1,0 +1,183 @@
+/**
+ * Runs rounds of cases over one broker and one baseline process. In each round the baseline of a shape
+ * runs right before the cases that are compared with it, so that both see the same machine.
+ */
+import { runBaseline } from './baseline-load.js';
+import { connectionsOf, JSON_BASELINE, scanName, type BenchCase } from './cases.js';
+import type { LoadWindow } from './load.js';
+import { measure, type Measurement } from './measure.js';
+import { PopLoad } from './pop-load.js';
+import { PushLedger } from './push-ledger.js';
+import { PushLoad } from './push-load.js';
+import type { PushShape } from './push-template.js';
+import type { ServerProcess } from './server-process.js';
+
+/** Messages stored before a pop case, by batch: more than its window consumes on this hardware. */
+const FILL_PER_SECOND: Readonly<Record<number, number>> = { 1: 15_000, 10: 60_000, 100: 150_000 };
+const FILL_BATCH = 100;
+const FILL_CONNECTIONS = 10;
+const NO_WARMUP: LoadWindow = { warmupMs: 0, measureMs: 600_000 };
+const MAX_POP_PARTITIONS = 64;
+
+export interface Servers {
+  readonly broker: ServerProcess;
+  readonly baseline: ServerProcess;
+}
+
+export interface RoundsOptions extends LoadWindow {
+  readonly rounds: number;
+  readonly cases: readonly BenchCase[];
+  readonly report: (measurement: Measurement) => void;
+}
+
+export class Rounds {
+  readonly measurements: Measurement[] = [];
+  /** Of every queue that was written to, for the verifier. */
+  readonly ledgers: PushLedger[] = [];
+  private round = 0;
+
+  constructor(
+    private readonly servers: Servers,
+    private readonly options: RoundsOptions,
+  ) {}
+
+  async run(): Promise<void> {
+    for (this.round = 1; this.round <= this.options.rounds; this.round += 1) {
+      let baseline = '';
+      for (const benchCase of this.options.cases) {
+        const needed = scanName(benchCase);
+        if (benchCase.kind === 'push' && needed !== baseline) {
+          baseline = needed;
+          if (benchCase.batch === 1) await this.baseline(benchCase, JSON_BASELINE);
+          await this.baseline(benchCase, needed);
+        }
+        await this.runCase(benchCase);
+      }
+    }
+  }
+
+  private runCase(benchCase: BenchCase): Promise<void> {
+    switch (benchCase.kind) {
+      case 'push':
+        return this.push(benchCase);
+      case 'half-load':
+        return this.halfLoad(benchCase);
+      case 'pop':
+        return this.pop(benchCase);
+      case 'mixed':
+        return this.mixed(benchCase);
+    }
+  }
+
+  private async baseline(benchCase: BenchCase, name: string): Promise<void> {
+    const { baseline } = this.servers;
+    const { warmupMs, measureMs } = this.options;
+    const shape = { ...shapeOf(benchCase, 'baseline'), spread: false };
+    await this.measure(name, baseline, () =>
+      runBaseline({
+        port: baseline.port,
+        path: name === JSON_BASELINE ? '/json' : '/scan',
+        shape,
+        connections: connectionsOf(benchCase),
+        ...{ warmupMs, measureMs },
+      }),
+    );
+  }
+
+  private async push(benchCase: BenchCase, rate?: number): Promise<void> {
+    const { broker } = this.servers;
+    const { warmupMs, measureMs } = this.options;
+    const ledger = this.ledger(shapeOf(benchCase, this.queueOf(benchCase)));
+    await this.measure(benchCase.name, broker, () =>
+      PushLoad.run({
+        ...{ port: broker.port, ledger, warmupMs, measureMs },
+        connections: connectionsOf(benchCase),
+        ...(rate === undefined ? {} : { rate }),
+      }),
+    );
+  }
+
+  /** Half of what the same shape reached in this round. */
+  private async halfLoad(benchCase: BenchCase): Promise<void> {
+    const full = benchCase.name.replace('half-load', 'push');
+    const reached = this.measurements.findLast(({ name }) => name === full);
+    if (reached !== undefined) await this.push(benchCase, reached.requestsPerSecond / 2);
+  }
+
+  private async pop(benchCase: BenchCase): Promise<void> {
+    const { broker } = this.servers;
+    const { warmupMs, measureMs } = this.options;
+    const seconds = (warmupMs + measureMs) / 1000;
+    const wanted = Math.ceil((FILL_PER_SECOND[benchCase.batch] ?? 0) * seconds);
+    const ledger = await this.fill(benchCase, wanted);
+    const perPartition = Math.max(1, ledger.acknowledgedMessages / benchCase.partitions);
+    await this.measure(benchCase.name, broker, () =>
+      PopLoad.run({
+        ...{ port: broker.port, warmupMs, measureMs },
+        queue: ledger.shape.queue,
+        group: 'bench',
+        batch: benchCase.batch,
+        partitions: Math.min(MAX_POP_PARTITIONS, Math.ceil(benchCase.batch / perPartition)),
+        commitOnDelivery: benchCase.commitOnDelivery,
+        available: ledger.acknowledgedMessages,
+        connections: connectionsOf(benchCase),
+      }),
+    );
+  }
+
+  private async fill(benchCase: BenchCase, wanted: number): Promise<PushLedger> {
+    const queue = this.queueOf(benchCase);
+    const spread = benchCase.partitions >= FILL_BATCH;
+    const shape = { ...shapeOf(benchCase, queue), batch: FILL_BATCH, spread };
+    const ledger = this.ledger(shape);
+    await PushLoad.run({
+      ...{ port: this.servers.broker.port, ledger, connections: FILL_CONNECTIONS },
+      ...NO_WARMUP,
+      enough: () => ledger.requests * FILL_BATCH >= wanted,
+    });
+    return ledger;
+  }
+
+  /** Producers and consumers together; two rows, one for each side. */
+  private async mixed(benchCase: BenchCase): Promise<void> {
+    const { broker } = this.servers;
+    const { warmupMs, measureMs } = this.options;
+    const ledger = this.ledger(shapeOf(benchCase, this.queueOf(benchCase)));
+    const target = { port: broker.port, warmupMs, measureMs };
+    const popping = this.measure(`${benchCase.name} pops`, broker, () =>
+      PopLoad.run({
+        ...{ ...target, connections: 10, queue: ledger.shape.queue, group: 'bench' },
+        ...{ batch: 100, partitions: 10, commitOnDelivery: false, available: Infinity },
+      }),
+    );
+    const pushing = this.measure(`${benchCase.name} pushes`, broker, () =>
+      PushLoad.run({ ...target, ledger, connections: 10 }),
+    );
+    await Promise.all([popping, pushing]);
+  }
+
+  private async measure(
+    name: string,
+    server: ServerProcess,
+    load: Parameters<typeof measure>[2],
+  ): Promise<void> {
+    const result = await measure({ name, round: this.round, pid: server.pid }, this.options, load);
+    this.measurements.push(result);
+    this.options.report(result);
+  }
+
+  private ledger(shape: PushShape): PushLedger {
+    const ledger = new PushLedger(shape);
+    this.ledgers.push(ledger);
+    return ledger;
+  }
+
+  private queueOf({ name }: BenchCase): string {
+    return `${name.replace(/[^A-Za-z0-9]+/g, '-')}-r${this.round}`;
+  }
+}
+
+function shapeOf(benchCase: BenchCase, queue: string): PushShape {
+  const { batch, payloadBytes, partitions, spread } = benchCase;
+  return { queue, batch, payloadBytes, partitions, spread };
+}

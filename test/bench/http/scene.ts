@@ -1,0 +1,72 @@
+/** The processes of a bench and where they live: one broker, one baseline, one temporary directory. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { processFigures } from './process-figures.js';
+import { brokerCommand, freePort, ServerProcess } from './server-process.js';
+
+const MIB = 1024 * 1024;
+
+export interface SceneOptions {
+  readonly parent: string | undefined;
+  readonly profile: string | undefined;
+}
+
+export class Scene {
+  private readonly directory: string;
+  private readonly nodeFlags: readonly string[];
+  private brokerPort = 0;
+  private servers: ServerProcess[] = [];
+
+  constructor({ parent, profile }: SceneOptions) {
+    this.directory = mkdtempSync(join(parent ?? tmpdir(), 'queen-bench-'));
+    if (profile !== undefined) mkdirSync(profile, { recursive: true });
+    this.nodeFlags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+  }
+
+  /** Starts the broker on the scene's data directory; again after it was stopped or killed. */
+  async broker(): Promise<ServerProcess> {
+    if (this.brokerPort === 0) this.brokerPort = await freePort();
+    return this.keep(
+      await ServerProcess.start(
+        brokerCommand({
+          directory: join(this.directory, 'broker'),
+          port: this.brokerPort,
+          logFile: join(this.directory, 'broker.log'),
+          nodeFlags: this.nodeFlags,
+        }),
+        300_000,
+      ),
+    );
+  }
+
+  async baseline(): Promise<ServerProcess> {
+    const port = await freePort();
+    return this.keep(
+      await ServerProcess.start({
+        args: [fileURLToPath(new URL('./baseline-server.js', import.meta.url))],
+        env: { PORT: String(port) },
+        port,
+        readyPath: '/health',
+        logFile: join(this.directory, 'baseline.log'),
+      }),
+    );
+  }
+
+  /** Ends what still runs and removes the data. */
+  async close(): Promise<void> {
+    for (const server of this.servers) await server.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  private keep(server: ServerProcess): ServerProcess {
+    this.servers = [...this.servers.filter(({ hasEnded }) => !hasEnded), server];
+    return server;
+  }
+}
+
+export function rssMib(server: ServerProcess): number | null {
+  const figures = processFigures(server.pid);
+  return figures === null ? null : figures.rssBytes / MIB;
+}
