@@ -71,8 +71,6 @@ export class SimNode {
       log: this.disk,
       random: (bound) => random.below(bound),
       applied: this.machine.applied,
-      electionTicks: 10,
-      heartbeatTicks: 2,
       ...swarm.core,
     });
   }

@@ -76,7 +76,9 @@ export class Simulation {
   run(): RunStats {
     const total = ACTIONS.reduce((sum, action) => sum + this.swarm.weights[action], 0);
     for (let step = 0; step < this.swarm.steps; step += 1) {
-      this.act(this.draw(total));
+      const action = this.draw(total);
+      // Nothing on the way: time passes instead.
+      this.act(action === 'deliver' && this.bag.length === 0 ? 'tick' : action);
       if (step % 100 === 0) this.oracle.checkLogMatching(this.observed());
     }
     this.oracle.checkLogMatching(this.observed());
@@ -130,6 +132,8 @@ export class Simulation {
     const eligible = this.nodes.filter((node) => {
       if (node.core === undefined) return false;
       switch (action) {
+        case 'tick':
+          return node.state.config.voters.length > 0;
         case 'ready':
           return node.core.hasReady();
         case 'append':

@@ -6,7 +6,7 @@ import type { CoreOptions } from '../../../src/raft/core/options.js';
 import type { Prng } from './prng.js';
 
 export interface Swarm {
-  readonly core: Partial<Omit<CoreOptions, 'id' | 'log' | 'random'>>;
+  readonly core: Omit<CoreOptions, 'id' | 'log' | 'random' | 'applied'>;
   /** Rule D1 kept by the driver. */
   readonly holdBallots: boolean;
   readonly steps: number;
@@ -63,6 +63,9 @@ export function drawSwarm(random: Prng): Swarm {
   const entryBytes = 30;
   return {
     core: {
+      // Short timeouts let whole elections happen while a partition lasts.
+      electionTicks: random.pick([3, 6, 10]),
+      heartbeatTicks: 1,
       asyncStorage,
       preVote: random.chance(0.5),
       checkQuorum: random.chance(0.5),
@@ -86,7 +89,7 @@ export function drawSwarm(random: Prng): Swarm {
       ready: random.pick([40, 80]),
       append: random.pick([10, 60]),
       apply: random.pick([5, 40]),
-      tick: random.pick([8, 25, 60]),
+      tick: random.pick([10, 25, 60]),
       propose: random.pick([4, 15]),
       change: random.pick([0, 0.5, 2]),
       transfer: random.pick([0, 0.5]),
@@ -94,8 +97,8 @@ export function drawSwarm(random: Prng): Swarm {
       crash,
       restart: 3,
       checkpoint: random.pick([0, 1, 5]),
-      partition: random.pick([0, 0.3, 1.5]),
-      heal: 1,
+      partition: random.pick([0, 0.5, 1.5]),
+      heal: random.pick([0.1, 0.3, 1]),
       unreachable: random.pick([0, 1]),
       forget: random.pick([0, 0.3]),
     },
