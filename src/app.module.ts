@@ -4,6 +4,7 @@ import type { QueenConfig } from './config/index.js';
 import { ConfigModule } from './config/index.js';
 import { CoordinatorsModule } from './coordinators/coordinators.module.js';
 import { HealthModule } from './health/health.module.js';
+import { StatusModule } from './health/status.module.js';
 import type { HttpParts } from './http/http.module.js';
 import { HttpModule } from './http/http.module.js';
 import { LeasesModule } from './leases/leases.module.js';
@@ -33,6 +34,7 @@ export class AppModule {
         QueuesModule,
         LeasesModule,
         HealthModule,
+        StatusModule,
         MetricsModule,
       ],
     };

@@ -7,6 +7,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AppModule } from '../app.module.js';
 import type { QueenConfig } from '../config/index.js';
+import { setUpDocs } from '../docs-api/setup.js';
 import { Admission } from '../http/admission.js';
 import { attachHooks, createAdapter } from '../http/fastify-setup.js';
 import { KnownRoutes } from '../http/known-routes.js';
@@ -30,6 +31,7 @@ export async function createApp(
     adapter,
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
+  setUpDocs(app);
   await app.init();
   return app;
 }

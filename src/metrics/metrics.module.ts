@@ -1,10 +1,49 @@
-import { Module } from '@nestjs/common';
-import { HealthModule } from '../health/health.module.js';
+/**
+ * Figures of this node: JSON at /metrics, Prometheus text at /metrics/prometheus. Reads what components
+ * count; keeps almost nothing itself.
+ */
+import { Module, type NestModule } from '@nestjs/common';
+import { PrometheusModule } from '@willsoto/nestjs-prometheus';
+import type { Registry } from 'prom-client';
+import { QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
+import { Groups, RaftModule, Readiness } from '../raft/index.js';
+import { EventLoopLag } from './event-loop-lag.js';
+import { FamiliesService } from './families.service.js';
 import { MetricsController } from './metrics.controller.js';
+import { PrometheusController } from './prometheus.controller.js';
+import { METRICS_REGISTRY, RegistryModule } from './registry.module.js';
 
-/** Figures of this node: JSON at /metrics, Prometheus text at /metrics/prometheus. */
 @Module({
-  imports: [HealthModule],
+  imports: [
+    RaftModule,
+    RegistryModule,
+    PrometheusModule.registerAsync({
+      imports: [RegistryModule],
+      controller: PrometheusController,
+      inject: [METRICS_REGISTRY],
+      useFactory: (registry: Registry) => ({
+        controller: PrometheusController,
+        path: 'metrics/prometheus',
+        defaultMetrics: { enabled: true, config: { register: registry } },
+      }),
+    }),
+  ],
   controllers: [MetricsController],
+  providers: [
+    EventLoopLag,
+    FamiliesService,
+    {
+      provide: Readiness,
+      inject: [Groups, QUEEN_CONFIG],
+      useFactory: (groups: Groups, config: QueenConfig) => new Readiness(groups, config.raft),
+    },
+  ],
 })
-export class MetricsModule {}
+export class MetricsModule implements NestModule {
+  constructor(private readonly families: FamiliesService) {}
+
+  /** Called before the routes are registered, which is when hooks have to stand. */
+  configure(): void {
+    this.families.start();
+  }
+}

@@ -7,16 +7,19 @@ import type { BeforeApplicationShutdown, OnApplicationShutdown } from '@nestjs/c
 import type { GroupId } from '../common/ids.js';
 import type { Group } from './group/group.js';
 import type { DispatcherHost, LocalGroup } from './group/local-group.js';
-import type { DispatcherPort } from './group/ports.js';
+import type { DispatcherFigures, DispatcherPort } from './group/ports.js';
+import type { GroupFigures } from './group-figures.js';
 
 /** A group with what its owner may do to it. */
 export interface OwnedGroup {
   readonly group: LocalGroup;
+  figures(): GroupFigures;
   close(): Promise<void>;
 }
 
 export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly groups: readonly LocalGroup[];
+  private readonly dispatchers: DispatcherPort[] = [];
 
   constructor(private readonly owned: readonly OwnedGroup[]) {
     if (owned.length === 0) throw new Error('a process has at least one raft group');
@@ -45,7 +48,21 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
 
   /** Plugs a dispatcher into every group; it runs while the group leads. */
   attachDispatcher(build: (host: DispatcherHost) => DispatcherPort): void {
-    for (const group of this.groups) group.attachDispatcher(build(group));
+    for (const group of this.groups) {
+      const dispatcher = build(group);
+      this.dispatchers.push(dispatcher);
+      group.attachDispatcher(dispatcher);
+    }
+  }
+
+  /** Numbers of each group's log, store and disk, for the metrics. */
+  figures(): readonly GroupFigures[] {
+    return this.owned.map((owned) => owned.figures());
+  }
+
+  /** Numbers of each group's dispatcher, for the metrics. */
+  dispatcherFigures(): readonly DispatcherFigures[] {
+    return this.dispatchers.flatMap((dispatcher) => dispatcher.figures?.() ?? []);
   }
 
   /** Parked pops are told to retry, so that the HTTP port can close. */

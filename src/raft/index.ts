@@ -11,7 +11,14 @@ export type {
   ViewRange,
 } from './group/group.js';
 export type { DispatcherHost } from './group/local-group.js';
-export type { DispatchAnswer, DispatcherPort } from './group/ports.js';
+export type { DispatchAnswer, DispatcherFigures, DispatcherPort } from './group/ports.js';
+export type { GroupFigures } from './group-figures.js';
 export { Groups, type OwnedGroup } from './groups.service.js';
 export { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 export { openGroups, RaftModule } from './raft.module.js';
+export {
+  Readiness,
+  type RaftHealth,
+  type ReadinessLimits,
+  type StatusSource,
+} from './readiness.js';

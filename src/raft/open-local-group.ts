@@ -17,6 +17,7 @@ import { lockDirectory } from './directory-lock.js';
 import { LocalGroup } from './group/local-group.js';
 import type { GroupLog } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
+import { readFigures, type GroupFigures } from './group-figures.js';
 import { createMachineParts } from './machine-parts.js';
 import { CheckpointStore, MachineRows } from './row-ports.js';
 import { WalLog } from './wal-port.js';
@@ -36,6 +37,10 @@ export interface LocalGroupOptions {
   readonly windowMinSeconds?: number;
   /** Slots of the id index's in-memory table: 2^bits. */
   readonly idTableBits?: number;
+  /** LevelDB's memtable, bytes. */
+  readonly storeBufferBytes?: number;
+  /** Entries kept in the raft log behind the durable index. */
+  readonly logKeepEntries?: number;
   /** Marks of the disk gate, percent used; `null` leaves the gate out. */
   readonly diskGate?: { readonly highPercent: number; readonly lowPercent: number } | null;
   readonly log?: GroupLog;
@@ -46,6 +51,8 @@ export interface LocalGroupOptions {
 
 export interface OpenedLocalGroup {
   readonly group: LocalGroup;
+  /** Numbers for the metrics, as of now. */
+  figures(): GroupFigures;
   /** Stops the group and gives the directory back. */
   close(): Promise<void>;
 }
@@ -56,29 +63,38 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
   const lock = await lockDirectory(directory);
   const undo: (() => Promise<void>)[] = [() => lock.release()];
   try {
-    const group = await buildGroup(options, undo);
+    const { group, figures } = await buildGroup(options, undo);
     await group.start();
-    return { group, close: () => unwind(undo) };
+    return { group, figures, close: () => unwind(undo, options.log) };
   } catch (error) {
-    await unwind(undo);
+    await unwind(undo, options.log);
     throw error;
   }
 }
 
-/** Undoes what was opened, newest first. */
-async function unwind(undo: (() => Promise<void>)[]): Promise<void> {
-  for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+/** Undoes what was opened, newest first. A step that fails hides neither the others nor the cause. */
+async function unwind(undo: (() => Promise<void>)[], log: GroupLog = silentLog): Promise<void> {
+  for (let step = undo.pop(); step !== undefined; step = undo.pop()) {
+    await step().catch((error: unknown) => {
+      log.warn('file not closed cleanly', { error: String(error) });
+    });
+  }
 }
 
 async function buildGroup(
   options: LocalGroupOptions,
   undo: (() => Promise<void>)[],
-): Promise<LocalGroup> {
+): Promise<Pick<OpenedLocalGroup, 'group' | 'figures'>> {
   const { directory } = options;
   const log = options.log ?? silentLog;
   const { wal, directoryId } = await openWal(options, undo);
   const damaged: { report: ((error: Error) => void) | null } = { report: null };
-  const store = await Store.open({ directory, onDamage: (error) => damaged.report?.(error) });
+  const { storeBufferBytes, logKeepEntries } = options;
+  const store = await Store.open({
+    directory,
+    onDamage: (error) => damaged.report?.(error),
+    ...(storeBufferBytes === undefined ? {} : { writeBufferBytes: storeBufferBytes }),
+  });
   undo.push(() => store.close());
   const overlay = new Overlay({ maxBytes: options.overlayMaxBytes ?? 64 * MIB });
   const bits = options.idTableBits;
@@ -113,13 +129,14 @@ async function buildGroup(
     machine: createMachineParts({ rows, ids, windowMinSeconds }),
     tailIndex,
     ...(diskGate === undefined ? {} : { diskGate }),
+    ...(logKeepEntries === undefined ? {} : { logKeepEntries }),
   });
   damaged.report = (error) => group.damaged(error);
   // From here on the group owns what was opened; lock and gate are still ours.
   undo.splice(1, undo.length);
   if (diskGate !== undefined) undo.push(() => Promise.resolve(diskGate.stop()));
   undo.push(() => group.stop());
-  return group;
+  return { group, figures: () => readFigures({ wal, checkpoints, overlay, diskGate }) };
 }
 
 async function openDiskGate(

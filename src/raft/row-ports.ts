@@ -4,6 +4,7 @@
  * pass by the tail index on their way into the overlay.
  */
 import { logIndex, term, type LogIndex } from '../common/ids.js';
+import { QuantileSummary } from '../common/quantile-summary.js';
 import type { RowPort } from '../machine/machine.js';
 import { AppendRowView } from '../machine/tables/append-row.js';
 import { keyBaseOffset, keyPartition, KEYSPACE } from '../machine/tables/keyspaces.js';
@@ -105,6 +106,8 @@ export interface CheckpointStoreOptions {
 }
 
 export class CheckpointStore implements StorePort {
+  /** One checkpoint from the freeze to its sync, µs. */
+  readonly commitMicros = new QuantileSummary();
   private readonly writer: CheckpointWriter;
 
   constructor(
@@ -138,9 +141,12 @@ export class CheckpointStore implements StorePort {
     return this.writer.due(nowMs, appliedIndex);
   }
 
-  checkpoint(nowMs: number, meta: CheckpointMeta): Promise<void> {
+  async checkpoint(nowMs: number, meta: CheckpointMeta): Promise<void> {
     const { appliedIndex, appliedTerm, digest, header } = meta;
-    return this.writer.write(nowMs, { appliedIndex, appliedTerm, digest, extra: header });
+    const startMs = performance.now();
+    await this.writer.write(nowMs, { appliedIndex, appliedTerm, digest, extra: header });
+    const endMs = performance.now();
+    this.commitMicros.observe((endMs - startMs) * 1000, endMs);
   }
 
   async *pages(range: RowRange): AsyncIterable<RowPage> {

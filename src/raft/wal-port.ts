@@ -1,10 +1,23 @@
-/** The write-ahead log as a group sees it: entries in, entries and byte ranges out. */
+/** The write-ahead log as a group sees it: entries in, entries and byte ranges out. Counts writes. */
+import { QuantileSummary } from '../common/quantile-summary.js';
 import { logIndex, type LogIndex, type NodeId, type Term } from '../common/ids.js';
 import type { LogEntry, PayloadRange, WalPort } from './group/ports.js';
 import type { Wal, WalEntry } from './wal/index.js';
 
 export class WalLog implements WalPort {
+  /** One write with its sync, µs; entries and bytes of one write. */
+  readonly writeMicros = new QuantileSummary();
+  readonly writeEntries = new QuantileSummary();
+  readonly writeBytes = new QuantileSummary();
+  /** Commands in the entries written since the open. */
+  commandsWritten = 0;
+
   constructor(private readonly wal: Wal) {}
+
+  /** Segment files and their bytes. */
+  get usage(): { readonly files: number; readonly bytes: number } {
+    return this.wal.usage;
+  }
 
   get firstIndex(): LogIndex {
     return this.wal.firstIndex;
@@ -22,8 +35,18 @@ export class WalLog implements WalPort {
     return this.wal.hardState.term;
   }
 
-  append(entries: readonly LogEntry[]): Promise<void> {
-    return this.wal.append({ entries: entries.map(walEntry) });
+  async append(entries: readonly LogEntry[]): Promise<void> {
+    const startMs = performance.now();
+    await this.wal.append({ entries: entries.map(walEntry) });
+    const nowMs = performance.now();
+    let bytes = 0;
+    for (const entry of entries) {
+      bytes += entry.sizeBytes;
+      this.commandsWritten += entry.commandCount;
+    }
+    this.writeMicros.observe((nowMs - startMs) * 1000, nowMs);
+    this.writeEntries.observe(entries.length, nowMs);
+    this.writeBytes.observe(bytes, nowMs);
   }
 
   startTerm(term: Term, self: NodeId): Promise<void> {
@@ -53,7 +76,9 @@ export class WalLog implements WalPort {
     return `damaged record at byte ${place.payloadPosition + range.start} of ${path}`;
   }
 
+  /** Only what is applied is purged, so it is committed; a single voter tells the log only here. */
   purge(index: LogIndex): Promise<void> {
+    this.wal.setCommit(index);
     return this.wal.releaseTo(logIndex(index));
   }
 

@@ -24,6 +24,8 @@ const ANY_FEATURE_USES = [
   'http',
   'auth',
   'tenancy',
+  // Decorators that declare a route's answers in the API document.
+  'docs-api/index',
 ];
 
 const FEATURES = [
@@ -77,6 +79,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
   },
   http: { values: ['common', 'config', 'logging'], types: ['machine'] },
   auth: { values: ['common', 'config', 'logging', 'http'] },
+  'docs-api': { values: ['common', 'config', 'logging', 'auth'] },
   tenancy: { values: ['common', 'config', 'logging', 'http', 'auth'] },
   lifecycle: {
     values: [
@@ -87,6 +90,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       'raft/index',
       'coordinators/index',
       'app.module',
+      'docs-api',
     ],
   },
   ...featureRules,

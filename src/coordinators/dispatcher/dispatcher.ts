@@ -12,6 +12,7 @@ import type { GrantOutcome, PopTicket } from '../../machine/commands/catalogue.j
 import { CommandKind } from '../../machine/commands/catalogue.js';
 import type { QueueRow } from '../../machine/tables/tables.js';
 import type { PopRequest } from '../../raft/group/group.js';
+import type { DispatcherFigures } from '../../raft/index.js';
 import { ClaimCollector } from './claim-collector.js';
 import type { ProposedGrant } from './claim-collector.js';
 import { ConsumerLane } from './consumer-lane.js';
@@ -63,9 +64,17 @@ export class Dispatcher {
     });
   }
 
-  /** Parked pops now (metric `queen_parked_long_polls`). */
-  get parked(): number {
-    return this.live.size;
+  /** Numbers for the metrics, O(lanes). */
+  figures(): DispatcherFigures {
+    const { loaded, unloaded } = this.lanes;
+    let lanes = 0;
+    let readyPartitions = 0;
+    for (const lane of this.lanes.all()) {
+      lanes += 1;
+      readyPartitions += lane.ready.size;
+    }
+    const parked = this.live.size;
+    return { parked, lanes, readyPartitions, lanesLoaded: loaded, lanesUnloaded: unloaded };
   }
 
   start(): void {

@@ -7,6 +7,9 @@ import type { ExpiryHeap } from './expiry-heap.js';
 const NO_LANES: readonly ConsumerLane[] = [];
 
 export class LaneRegister {
+  /** Lanes taken up and dropped since the start. */
+  loaded = 0;
+  unloaded = 0;
   private readonly byQueue = new Map<number, ConsumerLane[]>();
 
   constructor(
@@ -29,6 +32,7 @@ export class LaneRegister {
     const found = this.find(queueId, groupId);
     if (found !== undefined) return found;
     const lane = new ConsumerLane(queueId, groupId, this.tables, this.expiries);
+    this.loaded += 1;
     const lanes = this.byQueue.get(queueId);
     if (lanes === undefined) this.byQueue.set(queueId, [lane]);
     else lanes.push(lane);
@@ -40,6 +44,7 @@ export class LaneRegister {
   }
 
   dropQueue(queueId: number): void {
+    this.unloaded += this.ofQueue(queueId).length;
     this.byQueue.delete(queueId);
   }
 
@@ -48,12 +53,14 @@ export class LaneRegister {
     for (const [queueId, lanes] of this.byQueue) {
       const kept = lanes.filter((lane) => !lane.idle || lane.lastUsedMs > beforeMs);
       if (kept.length === lanes.length) continue;
+      this.unloaded += lanes.length - kept.length;
       if (kept.length === 0) this.byQueue.delete(queueId);
       else this.byQueue.set(queueId, kept);
     }
   }
 
   clear(): void {
+    for (const lanes of this.byQueue.values()) this.unloaded += lanes.length;
     this.byQueue.clear();
   }
 }

@@ -41,6 +41,8 @@ export interface QueueTable {
   byId(id: QueueId): QueueRow | undefined;
   /** Live queues of a tenant in id order. */
   list(tenant: TenantId): QueueRow[];
+  /** Live queues of all tenants in id order. */
+  live(): QueueRow[];
   create(tenant: TenantId, name: string, createdAt: Micros, options: QueueOptions): QueueRow;
   /** Marks the row dirty after a mutation. */
   touch(queue: QueueRow): void;

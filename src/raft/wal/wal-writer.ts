@@ -81,6 +81,11 @@ export class WalWriter {
     });
   }
 
+  /** Size of the active segment. */
+  get activeBytes(): number {
+    return this.active.sizeBytes;
+  }
+
   /** Seals the active segment and begins the next one after `base`; call only inside `change`. */
   async roll(base: LogPosition): Promise<void> {
     const { state } = this.parts;

@@ -264,6 +264,14 @@ export class Wal {
     });
   }
 
+  /** Files and bytes of all segments, the active one as far as it is written. */
+  get usage(): { readonly files: number; readonly bytes: number } {
+    const { all } = this.state.segments;
+    let bytes = this.writer.activeBytes;
+    for (const { row } of all) bytes += row.sizeBytes;
+    return { files: all.length, bytes };
+  }
+
   /** Reads all sealed and retired segments once, verifying every record. */
   scrub(options: ScrubOptions): Promise<ScrubReport> {
     return scrubSegments(this.options.files, this.state, options);

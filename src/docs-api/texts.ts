@@ -1,0 +1,21 @@
+/** The words around the routes in the API document: what the API is, and its tags. */
+
+export const DESCRIPTION = `Messages live in **queues**; a queue has any number of **partitions**, each an ordered lane. A pop
+takes a **lease** on the partitions it claims; an ack settles what was delivered and gives the lease back.
+
+* Bodies are JSON in UTF-8. \`Content-Type\` is not checked. Unknown fields are ignored.
+* Errors are \`{"error","code"}\` unless a route shows another shape. Only \`/ack\` and \`/push\` answer
+  per item: status 200 or 201 does not mean that every item succeeded.
+* A 5xx on a write means that it may have been applied: repeat it with the same \`transactionId\` or lease.
+* An unknown path is 404 \`no_such_route\`; a known path with another method is 405 with \`Allow\`.
+* Access levels are role sets: \`write-only\` can push and nothing else. Levels are declared; this build
+  does not check tokens yet.
+
+Try it in this order: configure, push, pop, ack. The examples fit together on a fresh broker.`;
+
+export const TAGS = [
+  { name: 'push', description: 'Writing messages.' },
+  { name: 'consume', description: 'Pop, acknowledge, extend a lease.' },
+  { name: 'queues', description: 'Configure, delete and look at queues.' },
+  { name: 'operations', description: 'Health and metrics of this node.' },
+] as const;

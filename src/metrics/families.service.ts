@@ -1,0 +1,55 @@
+/** Registers every family of this broker once, and starts what has to listen to be read later. */
+import { Inject, Injectable } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import { monotonicMs, QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
+import { Admission } from '../http/admission.js';
+import { Traffic } from '../http/traffic.js';
+import { Groups } from '../raft/index.js';
+import { ConflationMinutes } from './conflation-minutes.js';
+import { EventLoopLag } from './event-loop-lag.js';
+import { admissionFamilies } from './families/admission.js';
+import { consumptionFamilies } from './families/consumption.js';
+import { processFamilies } from './families/process.js';
+import { queueFamilies } from './families/queues.js';
+import { raftFamilies, timingFamilies } from './families/raft.js';
+import type { Family } from './family.js';
+import { registerFamily } from './family.js';
+import { METRICS_REGISTRY } from './registry.module.js';
+import { RequestTimes } from './request-times.js';
+
+@Injectable()
+export class FamiliesService {
+  @Inject(Groups) private readonly groups!: Groups;
+  @Inject(Traffic) private readonly traffic!: Traffic;
+  @Inject(Admission) private readonly admission!: Admission;
+  @Inject(EventLoopLag) private readonly lag!: EventLoopLag;
+  @Inject(QUEEN_CONFIG) private readonly config!: QueenConfig;
+  @Inject(METRICS_REGISTRY) private readonly registry!: Registry;
+  @Inject(HttpAdapterHost) private readonly http!: HttpAdapterHost;
+
+  /** Before the first route is registered. */
+  start(): void {
+    const conflated = new ConflationMinutes(this.config.server.metricsFlushMs, monotonicMs);
+    for (const group of this.groups.all()) {
+      group.listen({ granted: (grant) => conflated.granted(group.id, grant) });
+    }
+    const times = new RequestTimes();
+    times.attach(this.http.httpAdapter.getInstance<FastifyInstance>());
+    times.register(this.registry);
+    for (const family of this.families(conflated)) registerFamily(this.registry, family);
+  }
+
+  private families(conflated: ConflationMinutes): readonly Family[] {
+    const { groups } = this;
+    const timing = [...timingFamilies(groups), ...admissionFamilies(this.admission)];
+    return [
+      ...processFamilies(this.traffic, this.lag),
+      ...raftFamilies(groups),
+      ...consumptionFamilies(groups),
+      ...queueFamilies(groups, conflated),
+      ...(this.config.planner.metrics ? timing : []),
+    ];
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Families per queue. At most MAX_QUEUES label values, the largest ones; what is left out is counted.
+ * The label `tenant` stands before `queue` for every tenant but the default one.
+ */
+import { uuidText } from '../../common/uuid-v7.js';
+import type { QueueRow, Tables } from '../../machine/tables/tables.js';
+import type { Groups } from '../../raft/index.js';
+import { DEFAULT_TENANT_TEXT } from '../../tenancy/tenant.js';
+import type { ConflationMinutes } from '../conflation-minutes.js';
+import type { Family, Sample } from '../family.js';
+
+const MAX_QUEUES = 1_000;
+
+interface QueueValue {
+  readonly tables: Tables;
+  readonly queue: QueueRow;
+  readonly value: number;
+}
+
+export function queueFamilies(groups: Groups, conflated: ConflationMinutes): readonly Family[] {
+  const deadLetters = (): QueueValue[] => leading(groups, (_group, queue) => queue.deadLetters);
+  return [
+    {
+      kind: 'gauge',
+      name: 'queen_dlq_depth',
+      help: 'Dead letters of all queues; only on the leader.',
+      read: () => deadLetters().reduce((total, { value }) => total + value, 0),
+    },
+    {
+      kind: 'gauge',
+      name: 'queen_dlq_depth_by_queue',
+      labels: ['tenant', 'queue'],
+      help: 'Dead letters by queue, queues without any left out; only on the leader.',
+      read: () => largest(deadLetters()),
+    },
+    {
+      kind: 'gauge',
+      name: 'queen_queue_conflated_per_minute',
+      labels: ['tenant', 'queue'],
+      help: 'Messages passed over by last-value delivery, over the last full bucket.',
+      read: () => largest(leading(groups, (group, queue) => conflated.perMinute(group, queue.id))),
+    },
+    {
+      kind: 'gauge',
+      name: 'queen_metrics_queues_left_out',
+      help: 'Queues with dead letters that the bound on labels keeps out.',
+      read: () => Math.max(deadLetters().length - MAX_QUEUES, 0),
+    },
+  ];
+}
+
+/** Queues with a value above 0, of the groups this node leads. */
+function leading(groups: Groups, of: (group: number, queue: QueueRow) => number): QueueValue[] {
+  return groups.all().flatMap((group) => {
+    if (group.status().role !== 'leader') return [];
+    const { tables } = group;
+    const values = tables.queues
+      .live()
+      .map((queue) => ({ tables, queue, value: of(group.id, queue) }));
+    return values.filter(({ value }) => value > 0);
+  });
+}
+
+function largest(values: QueueValue[]): readonly Sample[] {
+  if (values.length > MAX_QUEUES) values.sort((a, b) => b.value - a.value);
+  return values.slice(0, MAX_QUEUES).map(({ tables, queue, value }) => {
+    const tenant = uuidText(tables.names.tenantUuid(queue.tenant));
+    const labels = tenant === DEFAULT_TENANT_TEXT ? {} : { tenant };
+    return { labels: { ...labels, queue: queue.name }, value };
+  });
+}
