@@ -114,6 +114,8 @@ export class FaultyFilePort implements FilePort {
   spaceBytes = Number.POSITIVE_INFINITY;
   /** Changing operations done so far. */
   operations = 0;
+  /** Called at the instant of the crash, after the operation under way was done or not done. */
+  onCrash: (() => void) | undefined;
 
   constructor(private readonly random: () => number) {}
 
@@ -124,6 +126,21 @@ export class FaultyFilePort implements FilePort {
 
   get crashed(): boolean {
     return this.dead;
+  }
+
+  /** The process dies now, between two operations. */
+  die(): void {
+    if (this.dead) return;
+    this.dead = true;
+    this.onCrash?.();
+  }
+
+  hasDirectory(path: string): boolean {
+    return this.directories.has(path);
+  }
+
+  has(path: string): boolean {
+    return this.names.has(path);
   }
 
   /** The n-th operation of this kind from now (1 = the next) fails once with a system error. */
@@ -179,7 +196,7 @@ export class FaultyFilePort implements FilePort {
     return copy;
   }
 
-  open(path: string, mode: OpenMode): Promise<OpenFile> {
+  open(path: string, mode: OpenMode): Promise<MemoryFile> {
     const changes = mode === 'create' || mode === 'replace';
     return this.perform(changes ? 'open' : undefined, () => this.openNow(path, mode));
   }
@@ -241,6 +258,7 @@ export class FaultyFilePort implements FilePort {
       this.dead = true;
       const syncs = operation === 'fdatasync' || operation === 'fsyncDir';
       if (!syncs && this.random() < 0.5) action();
+      this.onCrash?.();
       throw new SimulatedCrash();
     }
     this.strike(operation);
@@ -276,7 +294,7 @@ export class FaultyFilePort implements FilePort {
     throw systemError(due.code);
   }
 
-  private openNow(path: string, mode: OpenMode): OpenFile {
+  private openNow(path: string, mode: OpenMode): MemoryFile {
     this.needDirectory(parent(path));
     let inode = this.names.get(path);
     if (mode === 'create' && inode) throw systemError('EEXIST');
@@ -325,7 +343,7 @@ export class FaultyFilePort implements FilePort {
   }
 }
 
-class MemoryFile implements OpenFile {
+export class MemoryFile implements OpenFile {
   private readonly mine: number;
 
   constructor(
@@ -337,6 +355,14 @@ class MemoryFile implements OpenFile {
 
   pread(target: Uint8Array, position: number): Promise<number> {
     return this.perform(undefined, () => {
+      const bytes = this.inode.cached.view(position, position + target.length);
+      target.set(bytes);
+      return bytes.length;
+    });
+  }
+
+  preadSync(target: Uint8Array, position: number): number {
+    return this.port.performSync(undefined, this.mine, () => {
       const bytes = this.inode.cached.view(position, position + target.length);
       target.set(bytes);
       return bytes.length;

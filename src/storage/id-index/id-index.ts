@@ -43,7 +43,8 @@ export class IdIndex implements IdIndexPort {
   private sets: RunSet | null = null;
   private failure: Error | null = null;
   private pending: PendingRead[] = [];
-  private namedRuns: readonly IdRun[] = [];
+  /** The manifest row written last. */
+  private named = new Uint8Array(0);
   private runsAreMissing = false;
   private readonly lookups = new EntryLookups();
   private readonly journalOfAdds = new IdJournal();
@@ -161,9 +162,10 @@ export class IdIndex implements IdIndexPort {
   /** Part of each checkpoint: rows that make the table survive a restart. */
   journal(rows: JournalRows): void {
     this.journalOfAdds.write(rows);
-    if (this.set.runs === this.namedRuns) return;
-    this.namedRuns = this.set.runs;
-    rows.put(MANIFEST_KEY, encodeRunManifest(this.namedRuns.map((run) => run.head)));
+    const manifest = encodeRunManifest(this.set.durable.map((run) => run.head));
+    if (Buffer.compare(manifest, this.named) === 0) return;
+    this.named = manifest;
+    rows.put(MANIFEST_KEY, manifest);
   }
 
   /** After the journal was loaded: runs are missing, the owner adds all ids of the append rows. */

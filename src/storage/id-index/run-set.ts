@@ -4,7 +4,7 @@
  * only when the owner takes them in between two entries, so one entry sees one set.
  */
 import { mkdir, readdir, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { IdRun } from './id-run.js';
 import type { IdTable } from './id-table.js';
 import type { JournalSpan } from './journal.js';
@@ -47,6 +47,8 @@ export class RunSet {
   /** Opens the runs of a directory; leftovers of a crash are removed. */
   static async open(directory: string, hooks: RunSetHooks): Promise<RunSet> {
     await mkdir(directory, { recursive: true });
+    // Its name must be durable before the journal lets go of what runs in it cover.
+    await syncDirectory(dirname(directory));
     const set = new RunSet(directory, hooks);
     const runs: IdRun[] = [];
     for (const name of (await readdir(directory)).sort()) {
@@ -65,6 +67,11 @@ export class RunSet {
 
   get lastSequence(): number {
     return this.runs[this.runs.length - 1]?.head.lastSequence ?? 0;
+  }
+
+  /** Every durable run that may be needed, also those not taken in yet: journal rows of theirs go. */
+  get durable(): readonly IdRun[] {
+    return [...this.open];
   }
 
   /** Tables wait because the disk does not keep up. */

@@ -7,7 +7,9 @@
  *   [ cp 41 | cp 42 | cp 43 ]      [ cp 44 | cp 45 |##torn##         [ ##garbage##
  *     all must be whole              whole up to the record's length ▲ cut   ▲ cut to nothing
  *
- * A whole batch behind the confirmed length is kept: it is the one under way when the node died.
+ * A whole batch behind the confirmed length is kept: it is the one under way when the node died. One
+ * that does not continue the row was never written there (old blocks of another file, come to light by
+ * a power loss): it is cut like any other garbage.
  */
 import type { CheckpointState } from '../checkpoint-record.js';
 import { StoreDamageError } from '../errors.js';
@@ -31,6 +33,11 @@ export interface LogFacts {
   cuts: LogCut[];
   /** Highest LevelDB sequence in what stays, 0 when there is no batch. */
   lastSequence: number;
+}
+
+/** A whole batch that does not belong where it stands. */
+class Stray {
+  constructor(readonly reason: string) {}
 }
 
 /** Walks the live logs in the order of their numbers. Throws StoreDamageError. */
@@ -59,14 +66,21 @@ class LogWalk {
     }
     const reader = new LogReader(log.bytes);
     let endsAtConfirmed = confirmed === 0;
+    let kept = 0;
+    let failure: LogFailure | undefined;
     for (let found = reader.next(); found !== undefined; found = reader.next()) {
       const facts = this.batch(log, found, found.end <= confirmed);
+      if (facts instanceof Stray) {
+        failure = { byteOffset: found.start, reason: facts.reason };
+        break;
+      }
+      kept = found.end;
       if (found.end !== confirmed) continue;
       endsAtConfirmed = true;
       if (log.number === record.logNumber) this.matches(log, facts);
     }
-    const { failure } = reader;
-    if (failure !== undefined && reader.position < confirmed) {
+    failure ??= reader.failure;
+    if (failure !== undefined && kept < confirmed) {
       throw new StoreDamageError({
         file: log.path,
         byteOffset: failure.byteOffset,
@@ -77,14 +91,13 @@ class LogWalk {
       const reason = 'no batch ends where the last confirmed one ended';
       throw new StoreDamageError({ file: log.path, byteOffset: confirmed, reason });
     }
-    if (log.number < record.logNumber && reader.position === 0) {
+    if (log.number < record.logNumber && kept === 0) {
       // LevelDB starts a new log only when the one before has filled a memtable.
       throw new StoreDamageError({ file: log.path, byteOffset: 0, reason: 'the log is empty' });
     }
     if (failure === undefined) return;
     this.stopped ??= { path: log.path, failure };
-    const cutBytes = log.bytes.length - reader.position;
-    this.cuts.push({ path: log.path, length: reader.position, cutBytes });
+    this.cuts.push({ path: log.path, length: kept, cutBytes: log.bytes.length - kept });
   }
 
   /** All of an older file, the record's length of its own, nothing of a newer one. */
@@ -94,35 +107,45 @@ class LogWalk {
     return log.number === record.logNumber ? record.logLength : 0;
   }
 
-  private batch(log: LogFile, found: LogRecord, isConfirmed: boolean): BatchFacts {
+  private batch(log: LogFile, found: LogRecord, isConfirmed: boolean): BatchFacts | Stray {
     const damage = (reason: string): StoreDamageError =>
       new StoreDamageError({ file: log.path, byteOffset: found.start, reason });
-    let facts: BatchFacts;
-    try {
-      facts = readBatch(found.payload);
-    } catch (error) {
-      if (error instanceof MalformedBytes) throw damage(error.message);
-      throw error;
+    const facts = this.continued(found, isConfirmed);
+    if (facts instanceof Stray) {
+      if (isConfirmed) throw damage(facts.reason);
+      return facts;
     }
-    const { checkpoint, storeId } = facts.meta;
-    if (!Buffer.from(storeId).equals(this.known.record.storeId)) {
-      throw damage('a batch of another store');
-    }
-    // The first confirmed batch follows one that lies in a table already.
-    const previous =
-      this.lastCheckpoint ?? (isConfirmed ? undefined : this.known.record.checkpoint);
-    if (previous !== undefined && checkpoint !== previous + 1) {
-      throw damage(`checkpoint ${checkpoint} follows checkpoint ${previous}`);
-    }
-    if (facts.firstSequence <= this.lastSequence) throw damage('sequence numbers go back');
-    if (checkpoint > this.known.required + 1) {
-      throw damage(
-        `the record is of checkpoint ${this.known.required}, the log holds ${checkpoint}`,
-      );
+    const { checkpoint } = facts.meta;
+    const { required } = this.known;
+    if (checkpoint > required + 1) {
+      throw damage(`the record is of checkpoint ${required}, the log holds ${checkpoint}`);
     }
     this.lastCheckpoint = checkpoint;
     this.lastSequence = facts.lastSequence;
     return facts;
+  }
+
+  /** What a batch says when it goes on where the one before it ended. */
+  private continued(found: LogRecord, isConfirmed: boolean): BatchFacts | Stray {
+    let facts: BatchFacts;
+    try {
+      facts = readBatch(found.payload);
+    } catch (error) {
+      if (error instanceof MalformedBytes) return new Stray(error.message);
+      throw error;
+    }
+    const { checkpoint, storeId } = facts.meta;
+    const { record } = this.known;
+    if (!Buffer.from(storeId).equals(record.storeId)) return new Stray('a batch of another store');
+    // The first confirmed batch follows one that lies in a table already.
+    const previous = this.lastCheckpoint ?? (isConfirmed ? undefined : record.checkpoint);
+    if (previous !== undefined && checkpoint !== previous + 1) {
+      // Newer than anything that can be there: a batch between was lost, this is no old block.
+      if (checkpoint > this.known.required + 1) return facts;
+      return new Stray(`checkpoint ${checkpoint} follows checkpoint ${previous}`);
+    }
+    const goesBack = facts.firstSequence <= this.lastSequence;
+    return goesBack ? new Stray('sequence numbers go back') : facts;
   }
 
   private matches(log: LogFile, facts: BatchFacts): void {
