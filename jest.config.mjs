@@ -13,13 +13,22 @@ const swc = {
   sourceMaps: 'inline',
 };
 
+/** Packages that exist as ES modules only; the tests run as CommonJS. */
+const ES_PACKAGES = [
+  '@nestjs',
+  '@apidevtools/json-schema-ref-parser',
+  'content-disposition',
+  'cookie',
+  'jose',
+];
+
 export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/bin'],
   testMatch: ['**/*.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/test/cluster/', '/test/bench/'],
   transform: { '^.+\\.(t|j|mj)s$': ['@swc/jest', { ...swc, swcrc: false }] },
-  transformIgnorePatterns: ['/node_modules/(?!(@nestjs|cookie|jose)/)'],
+  transformIgnorePatterns: [`/node_modules/(?!(${ES_PACKAGES.join('|')})/)`],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   maxWorkers: 2,
 };

@@ -1,5 +1,5 @@
 /** Body of `GET /health` (cluster.md §1.10) as the API document shows it. */
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { COUNT } from '../docs-api/index.js';
 
 export class ApplyFailureDto {
@@ -14,10 +14,13 @@ export class ApplyFailureDto {
   @ApiProperty(COUNT) readonly term!: number;
 }
 
+@ApiExtraModels(ApplyFailureDto)
 export class ApplyStateDto {
   @ApiProperty({
-    type: ApplyFailureDto,
-    nullable: true,
+    oneOf: [
+      { $ref: getSchemaPath(ApplyFailureDto) },
+      { type: 'object', nullable: true, enum: [null] },
+    ],
     description: 'Why this node stopped; null while it works.',
   })
   readonly failure!: ApplyFailureDto | null;
