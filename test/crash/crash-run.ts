@@ -1,0 +1,183 @@
+/**
+ * Kills the broker with SIGKILL at random moments under load, again and again: in the middle of work,
+ * right after a boot, and while it boots. After each kill the load holds still and the audits run.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Prng } from '../../src/common/prng.js';
+import { brokerCommand, freePort, ServerProcess, sleep } from '../bench/http/server-process.js';
+import { Auditor } from './audit.js';
+import { runConsumer } from './consumer.js';
+import { Gate } from './gate.js';
+import { Ledger } from './ledger.js';
+import { runProducer } from './producer.js';
+import { between, chance, GROUPS, type WorkerParts } from './scenario.js';
+
+const PRODUCERS = 6;
+const CONSUMERS_PER_GROUP = 3;
+/** Every so many kills the whole log is read, else its growth. */
+const WHOLE_EVERY = 5;
+const BOOT_KILL_PERCENT = 20;
+const MAX_BOOT_MS = 700;
+const READY_LIMIT_MS = 60_000;
+
+export interface CrashOptions {
+  readonly kills: number;
+  readonly seed: number;
+  /** Longest load between two kills. */
+  readonly maxLoadMs: number;
+  readonly say?: (line: string) => void;
+  /** Keeps the data directory when something was broken. */
+  readonly keep?: boolean;
+}
+
+export interface CrashOutcome {
+  readonly ledger: Ledger;
+  readonly kills: number;
+  readonly bootKills: number;
+  readonly slowestBootMs: number;
+  readonly directory: string;
+}
+
+export class CrashRun {
+  private readonly ledger = new Ledger();
+  private readonly gate = new Gate();
+  private readonly random: Prng;
+  private readonly directory = mkdtempSync(join(tmpdir(), 'queen-crash-'));
+  private server: ServerProcess | null = null;
+  private port = 0;
+  private kills = 0;
+  private bootKills = 0;
+  private slowestBootMs = 0;
+  private workerError: Error | null = null;
+
+  constructor(private readonly options: CrashOptions) {
+    this.random = new Prng(options.seed);
+  }
+
+  async run(): Promise<CrashOutcome> {
+    this.port = await freePort();
+    let workers: Promise<unknown> = Promise.resolve();
+    try {
+      await this.boot();
+      workers = this.startWorkers();
+      const auditor = new Auditor(this.port, this.ledger, this.random);
+      while (this.kills < this.options.kills) await this.killOnce(auditor);
+      this.gate.end();
+      await workers;
+      this.throwWorkerError();
+      await auditor.readWhole();
+      await auditor.drain(this.gate);
+    } finally {
+      this.gate.end();
+      await this.server?.kill();
+      await workers;
+      const { violations } = this.ledger;
+      const isKept = this.options.keep === true && violations.count > 0;
+      if (!isKept) rmSync(this.directory, { recursive: true, force: true });
+    }
+    const { ledger, kills, bootKills, slowestBootMs, directory } = this;
+    return { ledger, kills, bootKills, slowestBootMs, directory };
+  }
+
+  private async killOnce(auditor: Auditor): Promise<void> {
+    const loadMs = this.drawLoadMs();
+    await sleep(loadMs);
+    await this.server?.kill();
+    this.kills += 1;
+    while (this.kills < this.options.kills && chance(this.random, BOOT_KILL_PERCENT)) {
+      await this.killWhileBooting();
+    }
+    const bootMs = await this.boot();
+    await this.gate.close();
+    this.throwWorkerError();
+    if (this.kills % WHOLE_EVERY === 0) await auditor.readWhole();
+    else await auditor.readGrowth();
+    await auditor.probeDedup();
+    await auditor.probeAcks();
+    const { acknowledgedMessages, counts, violations } = this.ledger;
+    this.options.say?.(
+      `kill ${this.kills} after ${loadMs} ms: ready in ${bootMs.toFixed(0)} ms, ${acknowledgedMessages} ` +
+        `messages and ${counts.acks} acks acknowledged, ${violations.count} violations`,
+    );
+    this.gate.open();
+  }
+
+  /** Often short: right after a boot is when most is unfinished. */
+  private drawLoadMs(): number {
+    const { random, options } = this;
+    return chance(random, 40) ? between(random, 0, 250) : between(random, 0, options.maxLoadMs);
+  }
+
+  private async killWhileBooting(): Promise<void> {
+    const server = ServerProcess.spawn(this.command());
+    this.server = server;
+    await sleep(this.random.nextBelow(MAX_BOOT_MS));
+    if (server.hasEnded) throw new Error(`the broker ended by itself\n${server.logTail()}`);
+    await server.kill();
+    this.kills += 1;
+    this.bootKills += 1;
+  }
+
+  private async boot(): Promise<number> {
+    this.server = ServerProcess.spawn(this.command());
+    const ms = await this.server.ready(READY_LIMIT_MS);
+    this.slowestBootMs = Math.max(this.slowestBootMs, ms);
+    return ms;
+  }
+
+  /** Small segments, and checkpoints now rarely, now all the time. */
+  private command(): ReturnType<typeof brokerCommand> {
+    const checkpointMs = ['20', '100', '250'][this.random.nextBelow(3)] ?? '250';
+    return brokerCommand({
+      directory: join(this.directory, 'data'),
+      port: this.port,
+      logFile: join(this.directory, 'broker.log'),
+      env: {
+        QUEEN_RAFT_DURABLE_EVERY_MS: checkpointMs,
+        QUEEN_RAFT_SEGMENT_BYTES: String(1024 * 1024),
+      },
+    });
+  }
+
+  private startWorkers(): Promise<unknown> {
+    const { port, ledger, gate, random } = this;
+    const parts = (): WorkerParts => ({
+      port,
+      ledger,
+      gate,
+      random: new Prng(random.nextUint32()),
+    });
+    const workers = [
+      ...Array.from({ length: PRODUCERS }, (_, i) => runProducer(i, parts())),
+      ...GROUPS.flatMap((group) =>
+        Array.from({ length: CONSUMERS_PER_GROUP }, () => runConsumer(group, parts())),
+      ),
+    ];
+    return Promise.all(
+      workers.map((worker) =>
+        worker.catch((error: unknown) => {
+          this.workerError ??= error instanceof Error ? error : new Error(String(error));
+        }),
+      ),
+    );
+  }
+
+  private throwWorkerError(): void {
+    if (this.workerError !== null) throw this.workerError;
+  }
+}
+
+export function outcomeText(outcome: CrashOutcome): string {
+  const { ledger, kills, bootKills, slowestBootMs } = outcome;
+  const { counts, violations } = ledger;
+  return [
+    `${kills} kills (${bootKills} while booting), slowest boot ${slowestBootMs.toFixed(0)} ms`,
+    `${ledger.acknowledgedMessages} messages acknowledged in ${ledger.allLogs().length} partitions, ` +
+      `${ledger.redelivered} deliveries of one seen before`,
+    JSON.stringify(counts),
+    `${violations.count} violations`,
+    ...violations.kept,
+  ].join('\n');
+}
