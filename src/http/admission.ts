@@ -1,7 +1,8 @@
 /**
  * Admission of storage-growing requests, by Content-Length, before a body byte is read: a request that
  * waits costs no memory. FIFO; a request larger than the budget runs alone. Pops and acks never come
- * here (messages.md §14.3).
+ * here (messages.md §14.3). Invariant: `heldBytes` is the sum over all permits that are held, and is
+ * above the budget only while one permit is held alone.
  */
 import { QueenError } from '../common/errors.js';
 
@@ -9,12 +10,6 @@ const MIN_RETRY_SECONDS = 1;
 const MAX_RETRY_SECONDS = 5;
 /** The hold is spread by this share either way so that refused clients do not come back as one. */
 const HOLD_JITTER = 0.25;
-
-interface Waiting {
-  readonly bytes: number;
-  readonly admit: () => void;
-  timer: NodeJS.Timeout | null;
-}
 
 export interface AdmissionOptions {
   /** Bytes that may be in work at once; 0 = no limit. */
@@ -24,12 +19,54 @@ export interface AdmissionOptions {
   readonly random: () => number;
 }
 
-/** Gives the bytes back; safe to call more than once. */
-export type Release = () => void;
+/** Told once when a waiting permit is decided: without an error it is held. */
+export type Decided = (error?: QueenError) => void;
+
+const enum State {
+  Waiting = 0,
+  Held = 1,
+  Over = 2,
+}
+
+/** The share of one request in the budget, from its first header to the end of its answer. */
+export class Permit {
+  /** The admission's business. */
+  state = State.Waiting;
+  timer: NodeJS.Timeout | null = null;
+  decided: Decided | null = null;
+
+  constructor(
+    private readonly admission: Admission,
+    public bytes: number,
+  ) {}
+
+  get isHeld(): boolean {
+    return this.state === State.Held;
+  }
+
+  /** Calls back once if the permit still waits; never after `release`. */
+  whenDecided(callback: Decided): void {
+    this.decided = callback;
+  }
+
+  /**
+   * More bytes turned up than were announced (a chunked body). Never waits, for it would wait with a
+   * body in memory: false means that the budget is full and the request must be refused.
+   */
+  grow(bytes: number): boolean {
+    return this.admission.grow(this, bytes);
+  }
+
+  /** Gives the bytes back, or leaves the queue. Safe at any time and more than once. */
+  release(): void {
+    this.admission.release(this);
+  }
+}
 
 export class Admission {
   private held = 0;
-  private readonly queue: Waiting[] = [];
+  private holders = 0;
+  private readonly queue: Permit[] = [];
   waited = 0;
   refused = 0;
 
@@ -47,52 +84,87 @@ export class Admission {
     return this.queue.length;
   }
 
-  /** Resolves when the bytes are admitted; rejects `overloaded` when the whole hold passed. */
-  async enter(bytes: number): Promise<Release> {
-    if (this.options.maxBytes === 0) return () => undefined;
-    if (this.queue.length > 0 || !this.fits(bytes)) await this.wait(bytes);
-    else this.held += bytes;
-    let open = true;
-    return () => {
-      if (!open) return;
-      open = false;
-      this.held -= bytes;
-      this.admitNext();
-    };
+  /** A permit that is held, or waits for its turn for at most the hold. */
+  request(bytes: number): Permit {
+    const permit = new Permit(this, bytes);
+    if (this.queue.length === 0 && this.fits(bytes)) this.take(permit);
+    else this.park(permit);
+    return permit;
+  }
+
+  grow(permit: Permit, bytes: number): boolean {
+    if (permit.state !== State.Held) return false;
+    const alone = this.holders === 1;
+    if (!alone && !this.isUnlimited && this.held + bytes > this.options.maxBytes) {
+      this.refused += 1;
+      return false;
+    }
+    permit.bytes += bytes;
+    this.held += bytes;
+    return true;
+  }
+
+  release(permit: Permit): void {
+    const { state } = permit;
+    permit.state = State.Over;
+    permit.decided = null;
+    if (state === State.Waiting) this.unpark(permit);
+    else if (state === State.Held) {
+      this.held -= permit.bytes;
+      this.holders -= 1;
+    } else return;
+    this.admitNext();
+  }
+
+  /** The refusal of who waited for the whole hold, or outgrew what it announced. */
+  overloaded(): QueenError {
+    const span = MAX_RETRY_SECONDS - MIN_RETRY_SECONDS + 1;
+    const retryAfter = MIN_RETRY_SECONDS + Math.floor(this.options.random() * span);
+    return new QueenError('overloaded', undefined, { retryAfter });
+  }
+
+  private get isUnlimited(): boolean {
+    return this.options.maxBytes === 0;
   }
 
   private fits(bytes: number): boolean {
-    return this.held === 0 || this.held + bytes <= this.options.maxBytes;
+    return this.holders === 0 || this.isUnlimited || this.held + bytes <= this.options.maxBytes;
   }
 
-  private wait(bytes: number): Promise<void> {
+  private take(permit: Permit): void {
+    permit.state = State.Held;
+    this.held += permit.bytes;
+    this.holders += 1;
+  }
+
+  private park(permit: Permit): void {
     this.waited += 1;
-    return new Promise((resolve, reject) => {
-      const waiting: Waiting = { bytes, admit: resolve, timer: null };
-      const spread = 1 + HOLD_JITTER * (2 * this.options.random() - 1);
-      waiting.timer = setTimeout(() => {
-        this.queue.splice(this.queue.indexOf(waiting), 1);
-        this.refused += 1;
-        reject(this.overloaded());
-        this.admitNext();
-      }, this.options.holdMs * spread);
-      this.queue.push(waiting);
-    });
+    const spread = 1 + HOLD_JITTER * (2 * this.options.random() - 1);
+    permit.timer = setTimeout(() => this.expire(permit), this.options.holdMs * spread);
+    this.queue.push(permit);
+  }
+
+  private unpark(permit: Permit): void {
+    if (permit.timer !== null) clearTimeout(permit.timer);
+    permit.timer = null;
+    this.queue.splice(this.queue.indexOf(permit), 1);
+  }
+
+  private expire(permit: Permit): void {
+    const { decided } = permit;
+    this.refused += 1;
+    this.release(permit);
+    decided?.(this.overloaded());
   }
 
   private admitNext(): void {
     for (let next = this.queue[0]; next !== undefined; next = this.queue[0]) {
       if (!this.fits(next.bytes)) return;
-      this.queue.shift();
-      if (next.timer !== null) clearTimeout(next.timer);
-      this.held += next.bytes;
-      next.admit();
+      const { decided } = next;
+      this.unpark(next);
+      next.decided = null;
+      this.take(next);
+      decided?.();
     }
-  }
-
-  private overloaded(): QueenError {
-    const span = MAX_RETRY_SECONDS - MIN_RETRY_SECONDS + 1;
-    const retryAfter = MIN_RETRY_SECONDS + Math.floor(this.options.random() * span);
-    return new QueenError('overloaded', undefined, { retryAfter });
   }
 }

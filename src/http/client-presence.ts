@@ -1,31 +1,33 @@
 /**
  * Knows whether the client still listens. It watches the response's `close` before its last byte (not
  * the request's `close`, which also fires on a body fully read): see architecture.md §11 lesson 8.
+ * The abort signal is made only for calls that wait.
  */
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 export class ClientPresence {
-  private readonly controller = new AbortController();
-  private finished = false;
-  private gone = false;
+  private readonly response: ServerResponse;
+  private controller: AbortController | null = null;
+  private gone: boolean;
   private onLost: (() => void) | null = null;
 
   constructor(reply: FastifyReply) {
-    reply.raw.once('finish', () => {
-      this.finished = true;
-    });
-    reply.raw.once('close', () => {
-      if (this.finished) return;
-      this.gone = true;
-      this.controller.abort();
-      this.onLost?.();
-    });
-    if (reply.raw.destroyed) this.gone = true;
+    this.response = reply.raw;
+    this.gone = this.response.destroyed;
+    this.response.once('close', () => this.closed());
   }
 
-  /** Aborts when the client goes away before the last byte of the answer. */
-  get signal(): AbortSignal {
+  /** Aborts when the client goes away before the last byte of the answer, or on `stopWaiting`. */
+  waitSignal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.gone) this.controller.abort();
     return this.controller.signal;
+  }
+
+  /** Ends the wait of a client that is still there: it gets what there is, which is nothing. */
+  stopWaiting(): void {
+    this.controller?.abort();
   }
 
   get isGone(): boolean {
@@ -36,5 +38,12 @@ export class ClientPresence {
   whenLost(callback: () => void): void {
     if (this.gone) callback();
     else this.onLost = callback;
+  }
+
+  private closed(): void {
+    if (this.response.writableFinished) return;
+    this.gone = true;
+    this.controller?.abort();
+    this.onLost?.();
   }
 }

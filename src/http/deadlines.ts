@@ -1,6 +1,6 @@
 /**
  * Deadlines of calls, on the monotonic clock, in milliseconds (messages.md §1.5). A deadline is set
- * when the request is seen, so waiting for admission counts.
+ * when the body is there: neither a slow upload nor waiting for admission eats a call's time.
  */
 import { monotonicMs } from '../config/index.js';
 

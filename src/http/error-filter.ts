@@ -9,13 +9,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
 import type { TargetLogger } from '../logging/index.js';
 import { sendJson, sendText } from './answers.js';
+import { BodyTooLargeError } from './body-reader.js';
 import { KnownRoutes } from './known-routes.js';
 import { QueryTextError } from './query.js';
 import { HTTP_LOGGER } from './tokens.js';
 
 interface FrameworkError {
   readonly statusCode?: number;
-  readonly code?: string;
   readonly message: string;
 }
 
@@ -57,14 +57,14 @@ export class ErrorFilter implements ExceptionFilter {
   private framework(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const known: FrameworkError | null = error instanceof Error ? error : null;
     const status = known?.statusCode ?? 500;
-    if (known?.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    if (error instanceof BodyTooLargeError) {
       sendText(reply, 413, 'the request body is larger than QUEEN_MAX_BODY_BYTES\n');
     } else if (known !== null && status >= 400 && status < 500) {
       sendJson(reply, status, { error: known.message, code: 'bad_request' });
     } else {
       this.logger.error('request failed', {
         method: request.method,
-        path: request.routeOptions.url ?? '',
+        path: request.routeOptions?.url ?? '',
         error: error instanceof Error ? (error.stack ?? error.message) : String(error),
       });
       sendQueenError(reply, new QueenError('internal'));

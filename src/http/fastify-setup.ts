@@ -5,7 +5,9 @@
 import type { IncomingMessage } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission, Release } from './admission.js';
+import type { Admission, Permit } from './admission.js';
+import { bodyParser } from './body-reader.js';
+import { refuseConnection } from './connection-errors.js';
 import type { KnownRoutes } from './known-routes.js';
 import { repairPathEscapes } from './path-decoding.js';
 import { parseQuery } from './query.js';
@@ -13,6 +15,8 @@ import { parseQuery } from './query.js';
 const MAX_PARAM_LENGTH = 65_535;
 const MAX_HEADER_BYTES = 65_536;
 const HEADERS_TIMEOUT_MS = 30_000;
+/** A whole request has to arrive within this time, so that slow senders hold no admission for ever. */
+const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 declare module 'fastify' {
@@ -24,43 +28,73 @@ declare module 'fastify' {
 
 export interface HttpBounds {
   readonly maxBodyBytes: number;
+  /** Shorter in tests. */
+  readonly requestTimeoutMs?: number;
 }
 
 export function createAdapter(bounds: HttpBounds): FastifyAdapter {
+  const requestTimeout = bounds.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
   return new FastifyAdapter({
     bodyLimit: bounds.maxBodyBytes,
-    rewriteUrl: (request: IncomingMessage) => repairPathEscapes(request.url ?? '/'),
+    rewriteUrl: prepareRequest,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, querystringParser: parseQuery },
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    requestTimeout,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
+    },
+    clientErrorHandler: refuseConnection,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   });
 }
 
+/**
+ * Runs before anything looks at the request: repairs the path, and hides the Content-Type, which this
+ * plane does not check and Fastify would refuse when it is malformed.
+ */
+function prepareRequest(request: IncomingMessage): string {
+  delete request.headers['content-type'];
+  return repairPathEscapes(request.url ?? '/');
+}
+
 export interface HttpHooks {
   readonly routes: KnownRoutes;
   readonly admission: Admission;
+  readonly maxBodyBytes: number;
 }
 
 /** Attaches parsers and hooks; call after the adapter exists and before Nest registers routes. */
 export function attachHooks(fastify: FastifyInstance, hooks: HttpHooks): void {
-  hooks.routes.attach(fastify);
+  const { routes, admission, maxBodyBytes } = hooks;
+  const unannounced = new WeakMap<FastifyRequest, Permit>();
+  routes.attach(fastify);
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-    done(null, body);
+  const parse = bodyParser({
+    maxBytes: maxBodyBytes,
+    permitOf: (request) => unannounced.get(request),
+    overloaded: () => admission.overloaded(),
   });
-  const releases = new WeakMap<FastifyRequest, Release>();
-  fastify.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
-    if (request.routeOptions.config.growing !== true) return;
-    const length = Number(request.headers['content-length'] ?? 0);
-    const release = await hooks.admission.enter(Number.isFinite(length) ? length : 0);
-    releases.set(request, release);
-    reply.raw.once('close', release);
-  });
-  fastify.addHook('onResponse', (request, _reply, done) => {
-    releases.get(request)?.();
-    done();
+  fastify.addContentTypeParser('*', parse);
+  fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
+    if (request.routeOptions.config.growing !== true) {
+      done();
+      return;
+    }
+    const length = request.headers['content-length'];
+    const announced = length === undefined ? 0 : Number(length);
+    // Too large for any budget: refused by the body reader, which keeps none of it.
+    if (announced > maxBodyBytes) {
+      done();
+      return;
+    }
+    const permit = admission.request(announced);
+    if (length === undefined) unannounced.set(request, permit);
+    // The response closes after its last byte, and when the client leaves before that.
+    reply.raw.once('close', () => permit.release());
+    if (permit.isHeld) done();
+    else permit.whenDecided(done);
   });
 }
 

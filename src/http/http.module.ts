@@ -1,3 +1,7 @@
+/**
+ * What every route shares: error answers, admission, traffic counters. The parts that Fastify's hooks
+ * need exist before Nest does, so they are handed in.
+ */
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { UuidMint } from '../common/uuid-v7.js';
@@ -15,10 +19,6 @@ export interface HttpParts {
   readonly admission: Admission;
 }
 
-/**
- * What every route shares: error answers, admission, traffic counters. The parts that Fastify's hooks
- * need exist before Nest does, so they are handed in.
- */
 @Global()
 @Module({})
 export class HttpModule {

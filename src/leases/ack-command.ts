@@ -57,7 +57,7 @@ function buildTarget(
       signals.push({
         offset: offset(at),
         baseOffset: offset(target.bases[i] ?? at),
-        status: status as AckSignal['status'],
+        status: status,
         error: items.error(item),
         deadLetterId: minting.mintId(),
       });

@@ -46,14 +46,14 @@ interface AckCall {
 export class AckService {
   private readonly scanner = new AckScanner();
   private readonly idle: AckScan[] = [];
+  @Inject(MESSAGE_IDS) private readonly mint!: UuidMint;
+  @Inject(Traffic) private readonly traffic!: Traffic;
 
   constructor(
     @Inject(Groups) private readonly groups: Groups,
     @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
     @Inject(Tenancy) private readonly tenancy: Tenancy,
     @Inject(DeliveredIds) private readonly delivered: DeliveredIds,
-    @Inject(MESSAGE_IDS) private readonly mint: UuidMint,
-    @Inject(Traffic) private readonly traffic: Traffic,
   ) {}
 
   async serve(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -1,3 +1,4 @@
+/** Consumption: pop, ack, lease extend. */
 import { Module } from '@nestjs/common';
 import { RaftModule } from '../raft/index.js';
 import { TenancyModule } from '../tenancy/tenancy.module.js';
@@ -9,7 +10,6 @@ import { PopService } from './pop.service.js';
 
 const DELIVERED_IDS_BYTES = 64 * 1024 * 1024;
 
-/** Consumption: pop, ack, lease extend. */
 @Module({
   imports: [RaftModule, TenancyModule],
   controllers: [LeasesController],

@@ -1,26 +1,23 @@
 /**
  * Serves a pop: registers the group when it must be, waits at the dispatcher, reads the granted bytes
- * and answers. A grant whose answer cannot be delivered is handed back, so no attempt is burnt.
+ * and answers. A grant whose answer cannot be delivered is handed back, so no attempt is burnt. When
+ * the process stops, pops that wait are answered empty at once.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
-import { micros } from '../common/ids.js';
 import { nameRefusal } from '../common/name-budget.js';
 import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
 import { sendEmpty, sendJson, sendJsonBytes } from '../http/answers.js';
 import { ClientPresence } from '../http/client-presence.js';
 import { deadlineAfter } from '../http/deadlines.js';
-import { implicitDefaults } from '../http/implicit-defaults.js';
 import type { QueryValues } from '../http/query.js';
+import { Traffic } from '../http/traffic.js';
 import type { GrantOutcome, GrantedRange } from '../machine/commands/catalogue.js';
-import { StartMode } from '../machine/commands/catalogue.js';
-import { encodeRegister } from '../machine/commands/index.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { CallOptions, Group, PopAnswer, PopRequest, StoredMessage } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
-import { Traffic } from '../http/traffic.js';
 import { Tenancy } from '../tenancy/tenant.js';
 import { DeliveredIds } from './delivered-ids.js';
 import { leaseKeyOf } from './lease-key.js';
@@ -28,18 +25,41 @@ import type { DeliveredBatch } from './pop-answer.js';
 import { renderEmptyPop, renderPop } from './pop-answer.js';
 import { parsePop, popRefusal } from './pop-params.js';
 import type { ParsedPop } from './pop-params.js';
+import { registerPop } from './pop-registration.js';
 
 type PopPath = Pick<PopRequest, 'scope' | 'queue' | 'partition'>;
 
+/** Who asked: where the answer goes and whether it still can. */
+interface Client {
+  readonly reply: FastifyReply;
+  readonly presence: ClientPresence;
+}
+
+const EMPTY: PopAnswer = {
+  grant: null,
+  conflation: false,
+  conflationConflict: false,
+  autopilot: null,
+};
+
 @Injectable()
-export class PopService {
+export class PopService implements OnModuleDestroy {
+  private readonly waiting = new Set<ClientPresence>();
+  private draining = false;
+  @Inject(Traffic) private readonly traffic!: Traffic;
+
   constructor(
     @Inject(Groups) private readonly groups: Groups,
     @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
     @Inject(Tenancy) private readonly tenancy: Tenancy,
     @Inject(DeliveredIds) private readonly delivered: DeliveredIds,
-    @Inject(Traffic) private readonly traffic: Traffic,
   ) {}
+
+  /** The first step of a graceful stop: nobody waits here any more. */
+  onModuleDestroy(): void {
+    this.draining = true;
+    for (const presence of this.waiting) presence.stopWaiting();
+  }
 
   async serve(path: PopPath, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     this.traffic.popRequests += 1;
@@ -53,68 +73,69 @@ export class PopService {
       sendJson(reply, 400, { success: false, error: refusal, messages: [] });
       return;
     }
-    this.checkNames(parsed.request);
-    await this.answer(parsed, this.groups.ofTenant(tenant), reply);
-  }
-
-  private checkNames(request: PopRequest): void {
-    if (request.scope !== 'discovery' && request.queue === '') {
-      throw new QueenError('bad_request', 'queue must not be empty');
+    checkNames(parsed.request);
+    // HEAD is safe by definition: it must not take messages that its answer cannot carry.
+    if (request.method === 'HEAD') {
+      sendEmpty(reply);
+      return;
     }
-    const text = nameRefusal({
-      queue: request.queue,
-      partition: request.partition,
-      group: request.group === QUEUE_MODE_GROUP ? '' : request.group,
-    });
-    if (text !== undefined) throw new QueenError('name_too_long', text);
-  }
-
-  private async answer(parsed: ParsedPop, group: Group, reply: FastifyReply): Promise<void> {
-    const presence = new ClientPresence(reply);
-    const options: CallOptions = {
-      deadlineMs: deadlineAfter(parsed.timeoutMs),
-      signal: presence.signal,
-    };
-    await this.register(parsed.request, group, options);
-    const answer = await group.pop(parsed.request, options);
+    const client: Client = { reply, presence: new ClientPresence(reply) };
+    const group = this.groups.ofTenant(tenant);
+    const answer = await this.take(parsed, group, client.presence);
     if (answer.grant === null) {
+      if (this.draining) void reply.header('connection', 'close');
       sendNothing(reply, parsed.request, answer);
       return;
     }
-    if (presence.isGone) {
-      group.handBack(answer.grant);
-      return;
+    await this.deliver(parsed.request, { group, answer, grant: answer.grant }, client);
+  }
+
+  /** Registers and waits. Past the deadline, and when the process stops, nothing was found. */
+  private async take(parsed: ParsedPop, group: Group, who: ClientPresence): Promise<PopAnswer> {
+    if (this.draining) return EMPTY;
+    const { wait } = parsed.request;
+    const options: CallOptions = {
+      deadlineMs: deadlineAfter(parsed.timeoutMs),
+      ...(wait ? { signal: who.waitSignal() } : {}),
+    };
+    if (wait) this.waiting.add(who);
+    try {
+      await registerPop(parsed.request, group, options);
+      return await group.pop(parsed.request, options);
+    } catch (error) {
+      if (this.draining || who.isGone) return EMPTY;
+      if (error instanceof QueenError && error.code === 'timeout') return EMPTY;
+      throw error;
+    } finally {
+      if (wait) this.waiting.delete(who);
     }
-    await this.deliver(parsed.request, { group, answer, grant: answer.grant }, { reply, presence });
   }
 
   private async deliver(
     request: PopRequest,
     from: { readonly group: Group; readonly answer: PopAnswer; readonly grant: GrantOutcome },
-    to: { readonly reply: FastifyReply; readonly presence: ClientPresence },
+    client: Client,
   ): Promise<void> {
-    const { group, grant } = from;
-    let batches: DeliveredBatch[];
+    const { group, answer, grant } = from;
+    const { presence, reply } = client;
+    const handBack = (): void => group.handBack(grant);
     try {
-      batches = await this.read(group, grant);
+      const batches = presence.isGone ? [] : await readGrant(group, grant);
+      if (presence.isGone || batches.length === 0) {
+        // Nobody listens, or the queue was deleted since: there is nothing to deliver.
+        handBack();
+        sendNothing(reply, request, answer);
+        return;
+      }
+      const body = renderPop(request, answer, batches);
+      presence.whenLost(handBack);
+      if (!grant.commitOnDelivery) this.remember(grant, batches);
+      for (const batch of batches) this.traffic.popMessages += batch.messages.length;
+      sendJsonBytes(reply, 200, body);
     } catch (error) {
-      group.handBack(grant);
+      handBack();
       throw error;
     }
-    to.presence.whenLost(() => group.handBack(grant));
-    if (to.presence.isGone) return;
-    if (!grant.commitOnDelivery) this.remember(grant, batches);
-    for (const batch of batches) this.traffic.popMessages += batch.messages.length;
-    sendJsonBytes(to.reply, 200, renderPop(request, from.answer, batches));
-  }
-
-  private async read(group: Group, grant: GrantOutcome): Promise<DeliveredBatch[]> {
-    const reads = grant.ranges.map(async (range) => ({
-      range,
-      partition: partitionName(group, range),
-      messages: await readRange(group, range),
-    }));
-    return Promise.all(reads);
   }
 
   private remember(grant: GrantOutcome, batches: readonly DeliveredBatch[]): void {
@@ -131,65 +152,38 @@ export class PopService {
       this.delivered.remember(key, range.partitionId, { first: first.offset, hashes, bases });
     }
   }
-
-  /** Commits what the pop's side effects need before it waits: queue, registration, group number. */
-  private async register(request: PopRequest, group: Group, options: CallOptions): Promise<void> {
-    const { names, queues, registrations } = group.tables;
-    const tenant = names.tenant(request.tenant);
-    const groupId = tenant === undefined ? undefined : names.group(tenant, request.group);
-    if (request.scope === 'partition') {
-      if (groupId === undefined) await this.submitRegister(request, '', { group, options });
-      return;
-    }
-    if (request.scope === 'queue') {
-      const queue = tenant === undefined ? undefined : queues.find(tenant, request.queue);
-      const known =
-        queue !== undefined &&
-        groupId !== undefined &&
-        registrations.find(queue.id, groupId) !== undefined;
-      if (!known) await this.submitRegister(request, request.queue, { group, options });
-      return;
-    }
-    if (tenant === undefined) return;
-    for (const queue of queues.list(tenant)) {
-      const { namespace, task } = queue.options;
-      if (request.namespace !== '' && request.namespace !== namespace) continue;
-      if (request.task !== '' && request.task !== task) continue;
-      if (groupId !== undefined && registrations.find(queue.id, groupId) !== undefined) continue;
-      await this.submitRegister(request, queue.name, { group, options });
-    }
-  }
-
-  private async submitRegister(
-    request: PopRequest,
-    queue: string,
-    to: { readonly group: Group; readonly options: CallOptions },
-  ): Promise<void> {
-    const mode = { all: StartMode.All, new: StartMode.New, timestamp: StartMode.Timestamp };
-    const bytes = encodeRegister(request.tenant, {
-      queue,
-      group: request.group,
-      createQueue: request.scope === 'queue',
-      defaults: implicitDefaults(),
-      mode: mode[request.intent.mode],
-      instant: micros(request.intent.instantMicros),
-      conflation: request.conflation === true,
-      namespace: request.namespace,
-      task: request.task,
-    });
-    await to.group.submit({ bytes }, to.options);
-  }
 }
 
-function partitionName(group: Group, range: GrantedRange): string {
+function checkNames(request: PopRequest): void {
+  if (request.scope !== 'discovery' && request.queue === '') {
+    throw new QueenError('bad_request', 'queue must not be empty');
+  }
+  const text = nameRefusal({
+    queue: request.queue,
+    partition: request.partition,
+    group: request.group === QUEUE_MODE_GROUP ? '' : request.group,
+  });
+  if (text !== undefined) throw new QueenError('name_too_long', text);
+}
+
+/** The granted messages; ranges whose partition is gone are left out. */
+async function readGrant(group: Group, grant: GrantOutcome): Promise<DeliveredBatch[]> {
+  const [only] = grant.ranges;
+  const batches =
+    grant.ranges.length === 1 && only !== undefined
+      ? [await readBatch(group, only)]
+      : await Promise.all(grant.ranges.map((range) => readBatch(group, range)));
+  return batches.filter(({ messages }) => messages.length > 0);
+}
+
+async function readBatch(group: Group, range: GrantedRange): Promise<DeliveredBatch> {
   const { partitions } = group.tables;
   const slot = partitions.byId(range.partitionId);
-  return slot < 0 ? '' : partitions.name(slot);
-}
-
-function readRange(group: Group, range: GrantedRange): Promise<StoredMessage[]> {
+  const partition = slot < 0 ? '' : partitions.name(slot);
   const first = range.conflated ? range.lastOffset : range.firstOffset;
-  return group.readMessages(range.partitionId, first, range.lastOffset);
+  const messages: readonly StoredMessage[] =
+    slot < 0 ? [] : await group.readMessages(range.partitionId, first, range.lastOffset);
+  return { range, partition, messages };
 }
 
 function sendNothing(reply: FastifyReply, request: PopRequest, answer: PopAnswer): void {

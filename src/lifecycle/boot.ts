@@ -25,7 +25,11 @@ export async function createApp(
     random: Math.random,
   });
   const adapter = createAdapter({ maxBodyBytes: config.server.maxBodyBytes });
-  attachHooks(adapter.getInstance<FastifyInstance>(), { routes, admission });
+  attachHooks(adapter.getInstance<FastifyInstance>(), {
+    routes,
+    admission,
+    maxBodyBytes: config.server.maxBodyBytes,
+  });
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot({ config, logger, http: { routes, admission } }),
     adapter,

@@ -11,9 +11,10 @@ import { createLogger, emergencyLogger, logConfig } from '../logging/index.js';
 import { createApp } from './boot.js';
 
 const MIN_POOL_THREADS = 16;
+const IDLE_SWEEP_MS = 50;
 
 export async function runProcess(): Promise<void> {
-  let logger: Logger = emergencyLogger(process.env["QUEEN_LOG_JSON"]);
+  let logger: Logger = emergencyLogger(process.env['QUEEN_LOG_JSON']);
   try {
     const loaded = loadConfig(process.env);
     const { config } = loaded;
@@ -42,6 +43,10 @@ function announce(logger: Logger, loaded: LoadedConfig): void {
   }
 }
 
+/**
+ * Stops once, in this order: parked pops are answered, the port closes, what is in flight is finished,
+ * the groups close with a last checkpoint. Further signals change nothing.
+ */
 function stopOnSignals(app: NestFastifyApplication, logger: Logger): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
@@ -49,7 +54,7 @@ function stopOnSignals(app: NestFastifyApplication, logger: Logger): void {
     stopping = true;
     const log = logger.child('shutdown');
     log.info('signal received, draining in-flight requests', { signal });
-    app.close().then(
+    stopServing(app).then(
       () => {
         log.info('shutdown complete');
         process.exit(0);
@@ -62,6 +67,17 @@ function stopOnSignals(app: NestFastifyApplication, logger: Logger): void {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+}
+
+/** A connection that turns idle while the port closes would keep it open until its client leaves. */
+async function stopServing(app: NestFastifyApplication): Promise<void> {
+  const server = app.getHttpServer();
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(sweep);
+  }
 }
 
 function portOf(app: NestFastifyApplication, config: QueenConfig): number {

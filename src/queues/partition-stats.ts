@@ -69,3 +69,26 @@ function walkCursors(clock: StatsClock, slot: number): CursorWalk {
   walk.floor = named === Infinity ? queueMode : named;
   return walk;
 }
+
+/** Sums over the partitions of a queue. */
+export interface QueueTotals {
+  total: number;
+  rawPending: number;
+  processing: number;
+  completed: number;
+  deadLetter: number;
+  retainedBytes: number;
+}
+
+export function noTotals(): QueueTotals {
+  return { total: 0, rawPending: 0, processing: 0, completed: 0, deadLetter: 0, retainedBytes: 0 };
+}
+
+export function addTo(totals: QueueTotals, stats: PartitionStats, bytes: number): void {
+  totals.total += stats.total;
+  totals.rawPending += stats.rawPending;
+  totals.processing += stats.processing;
+  totals.completed += stats.completed;
+  totals.deadLetter += stats.deadLetter;
+  totals.retainedBytes += bytes;
+}

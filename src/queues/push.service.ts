@@ -43,13 +43,13 @@ interface PushCall {
 export class PushService {
   private readonly scanner = new PushScanner();
   private readonly scans = new PushScanPool();
+  @Inject(Traffic) private readonly traffic!: Traffic;
 
   constructor(
     @Inject(Groups) private readonly groups: Groups,
     @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
     @Inject(Tenancy) private readonly tenancy: Tenancy,
     @Inject(MESSAGE_IDS) private readonly mint: UuidMint,
-    @Inject(Traffic) private readonly traffic: Traffic,
   ) {}
 
   async serve(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -7,9 +7,10 @@ import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { walkPartitions } from './partition-walk.js';
+import type { Slices } from './slices.js';
 
-export interface PartitionDepth {
-  readonly partition: string;
+interface PartitionDepth {
+  readonly name: string;
   readonly pending: number;
   readonly processing: number;
   readonly ready: number;
@@ -18,23 +19,31 @@ export interface PartitionDepth {
 export interface QueueDepth {
   readonly queue: string;
   readonly group: string | null;
+  readonly conflation: boolean;
   pending: number;
   processing: number;
   ready: number;
   partitionsPending: number;
   partitionsReady: number;
-  conflation: boolean;
-  effectivePending: number;
-  effectiveReady: number;
-  readonly partitions: PartitionDepth[];
+  isTruncated: boolean;
+  readonly listed: PartitionDepth[];
 }
 
+export interface DepthQuery {
+  /** Null: the worst named group. */
+  readonly consumerGroup: string | null;
+  readonly mostListed: number;
+  readonly slices: Slices;
+}
+
+/** Null when the queue was deleted meanwhile. */
 export async function queueDepth(
   group: Group,
   queue: QueueRow,
-  consumerGroup: string | null,
+  query: DepthQuery,
 ): Promise<QueueDepth | null> {
   const { tables } = group;
+  const { consumerGroup, slices } = query;
   const groupId =
     consumerGroup === null ? undefined : tables.names.group(queue.tenant, consumerGroup);
   const registration =
@@ -42,44 +51,50 @@ export async function queueDepth(
   const depth: QueueDepth = {
     queue: queue.name,
     group: consumerGroup,
+    conflation: registration?.conflation ?? false,
     pending: 0,
     processing: 0,
     ready: 0,
     partitionsPending: 0,
     partitionsReady: 0,
-    conflation: registration?.conflation ?? false,
-    effectivePending: 0,
-    effectiveReady: 0,
-    partitions: [],
+    isTruncated: false,
+    listed: [],
   };
   const reader: DepthReader = {
     tables,
-    queue,
     consumerGroup,
     groupId,
     namedGroups: tables.registrations
       .ofQueue(queue.id)
       .filter((row) => tables.names.groupName(row.groupId) !== QUEUE_MODE_GROUP).length,
     nowMicros: group.nowMicros(),
+    mostListed: query.mostListed,
   };
-  const complete = await walkPartitions(tables, queue.id, (slot) =>
+  const complete = await walkPartitions({ tables, slices }, queue.id, (slot) =>
     addPartition(depth, reader, slot),
   );
-  if (!complete) return null;
-  depth.effectivePending = depth.conflation ? depth.partitionsPending : depth.pending;
-  depth.effectiveReady = depth.conflation ? depth.partitionsReady : depth.ready;
-  depth.partitions.sort((a, b) => (a.partition < b.partition ? -1 : 1));
-  return depth;
+  return complete ? depth : null;
+}
+
+/** The answer but its partitions. A conflating group gets one message per partition. */
+export function depthMembers(depth: QueueDepth): object {
+  const { listed: _listed, isTruncated, ...counts } = depth;
+  return {
+    ...counts,
+    effectivePending: depth.conflation ? depth.partitionsPending : depth.pending,
+    effectiveReady: depth.conflation ? depth.partitionsReady : depth.ready,
+    ...(isTruncated ? { partitionsTruncated: true } : {}),
+  };
 }
 
 interface DepthReader {
   readonly tables: Tables;
-  readonly queue: QueueRow;
   readonly consumerGroup: string | null;
   readonly groupId: number | undefined;
   /** Named groups registered on the queue. */
   readonly namedGroups: number;
   readonly nowMicros: number;
+  readonly mostListed: number;
 }
 
 function addPartition(depth: QueueDepth, reader: DepthReader, slot: number): void {
@@ -94,7 +109,8 @@ function addPartition(depth: QueueDepth, reader: DepthReader, slot: number): voi
   depth.ready += ready;
   if (pending > 0) depth.partitionsPending += 1;
   if (ready > 0) depth.partitionsReady += 1;
-  depth.partitions.push({ partition: partitions.name(slot), pending, processing, ready });
+  if (depth.listed.length >= reader.mostListed) depth.isTruncated = true;
+  else depth.listed.push({ name: partitions.name(slot), pending, processing, ready });
 }
 
 /** Committed offset that counts, and what is leased (of the one group, else of all). */

@@ -1,6 +1,7 @@
 /**
  * Reads of queues: list, lanes, detail, depth, sizes (messages.md §9.3, admin.md §1.2). Each waits for
- * a read barrier, then counts from columns in slices; nothing walks all partitions in one go.
+ * a read barrier, then counts from columns and renders in slices; nothing walks or renders all
+ * partitions in one go. Answers are JSON bytes; null means that the queue does not exist.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { timestampText } from '../common/timestamp.js';
@@ -10,24 +11,16 @@ import { deadlineAfter } from '../http/deadlines.js';
 import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
+import { oldestFromRows } from './oldest-messages.js';
 import { optionsOnWire } from './option-values.js';
-import type { PartitionStats } from './partition-stats.js';
-import { partitionStats } from './partition-stats.js';
+import { addTo, noTotals, partitionStats, type QueueTotals } from './partition-stats.js';
 import { walkPartitions } from './partition-walk.js';
-import { queueDepth } from './queue-depth.js';
-import type { QueueDepth } from './queue-depth.js';
-import { partitionUuidText, queueUuidText } from './queue-uuid.js';
-
-const MAX_LISTED_PARTITIONS = 100_000;
-
-interface QueueTotals {
-  total: number;
-  rawPending: number;
-  processing: number;
-  completed: number;
-  deadLetter: number;
-  retainedBytes: number;
-}
+import { depthMembers, queueDepth } from './queue-depth.js';
+import { detailRow, type DetailRow, statsObject } from './queue-detail.js';
+import type { QueueFilter } from './queue-filter.js';
+import { selectQueues } from './queue-filter.js';
+import { queueUuidText } from './queue-uuid.js';
+import { jsonWith, Slices, sortByName } from './slices.js';
 
 @Injectable()
 export class QueueReadsService {
@@ -36,88 +29,131 @@ export class QueueReadsService {
     @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
   ) {}
 
-  async list(tenant: Uint8Array): Promise<unknown> {
+  async list(tenant: Uint8Array, filter: QueueFilter): Promise<Buffer> {
     const group = await this.settled(tenant);
-    const rows = [];
-    for (const queue of newestFirst(group, tenant)) {
-      const totals = await sumQueue(group, queue);
-      if (totals !== null) rows.push(listRow(queue, totals));
+    const slices = new Slices();
+    const rows: { readonly queue: QueueRow; readonly totals: QueueTotals }[] = [];
+    for (const queue of selectQueues(newestFirst(group, tenant), filter)) {
+      const totals = await sumQueue(group, queue, slices);
+      if (totals !== null) rows.push({ queue, totals });
+      if (slices.isSpent()) await slices.pause();
     }
-    return { queues: rows, kvRows: 0, kvBytes: 0, timerRows: 0, timerBytes: 0 };
+    return jsonWith(
+      { kvRows: 0, kvBytes: 0, timerRows: 0, timerBytes: 0 },
+      {
+        name: 'queues',
+        brackets: '[]',
+        rows,
+        text: ({ queue, totals }) => JSON.stringify(listRow(queue, totals)),
+      },
+      slices,
+    );
   }
 
-  async lanes(tenant: Uint8Array): Promise<unknown> {
+  async lanes(tenant: Uint8Array, filter: QueueFilter): Promise<Buffer> {
     const group = await this.settled(tenant);
-    const queues = newestFirst(group, tenant).map((queue) => ({
-      id: queueUuidText(queue),
-      name: queue.name,
-      queue: queue.name,
-      partitions: queue.partitionCount,
-      createdAt: timestampText(queue.createdAt),
-    }));
-    return { queues, stats: 'lanes' };
+    return jsonWith(
+      { stats: 'lanes' },
+      {
+        name: 'queues',
+        brackets: '[]',
+        rows: selectQueues(newestFirst(group, tenant), filter),
+        text: (queue) => JSON.stringify(laneRow(queue)),
+      },
+      new Slices(),
+    );
   }
 
-  /** Null when the queue does not exist. */
-  async detail(tenant: Uint8Array, name: string): Promise<unknown> {
+  async detail(tenant: Uint8Array, name: string): Promise<Buffer | null> {
     const group = await this.settled(tenant);
     const queue = findQueue(group, tenant, name);
     if (queue === undefined) return null;
+    const slices = new Slices();
     const totals = noTotals();
-    const partitions: DetailRow[] = [];
-    const clock = { tables: group.tables, nowMicros: group.nowMicros() };
-    const complete = await walkPartitions(group.tables, queue.id, (slot) => {
+    const listed: DetailRow[] = [];
+    const { tables } = group;
+    const clock = { tables, nowMicros: group.nowMicros() };
+    const complete = await walkPartitions({ tables, slices }, queue.id, (slot) => {
       const stats = partitionStats(clock, slot);
-      const bytes = group.tables.partitions.retainedBytes(slot);
-      addTo(totals, stats, bytes);
-      if (partitions.length < MAX_LISTED_PARTITIONS) {
-        partitions.push(detailRow(group, slot, stats));
-      }
+      addTo(totals, stats, tables.partitions.retainedBytes(slot));
+      if (listed.length < this.mostListed) listed.push(detailRow(tables, slot, stats));
     });
     if (!complete) return null;
-    partitions.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-    return {
-      id: queueUuidText(queue),
-      name: queue.name,
-      namespace: queue.options.namespace,
-      task: queue.options.task,
-      createdAt: timestampText(queue.createdAt),
-      options: optionsOnWire(queue.options),
-      partitions,
-      ...(queue.partitionCount > partitions.length ? { partitionsTruncated: true } : {}),
-      segments: { segments: partitions.length, messages: totals.total },
-      totals: statsObject(totals),
-      retainedBytes: totals.retainedBytes,
-    };
+    const retained = listed.map((row) => row.lookup).filter((lookup) => lookup !== null);
+    const oldest = await oldestFromRows(group, queue.id, retained);
+    return jsonWith(
+      detailMembers(queue, totals, listed.length),
+      {
+        name: 'partitions',
+        brackets: '[]',
+        rows: await sortByName(listed, slices),
+        text: ({ lookup, wire }) => {
+          const at = lookup === null ? undefined : oldest.get(lookup.partitionId);
+          if (at !== undefined) wire.oldestMessage = timestampText(at);
+          return JSON.stringify(wire);
+        },
+      },
+      slices,
+    );
   }
 
   async depth(
     tenant: Uint8Array,
     name: string,
     consumerGroup: string | undefined,
-  ): Promise<QueueDepth | null> {
+  ): Promise<Buffer | null> {
     const group = await this.settled(tenant);
     const queue = findQueue(group, tenant, name);
     if (queue === undefined) return null;
-    return queueDepth(group, queue, consumerGroup ?? null);
+    const slices = new Slices();
+    const depth = await queueDepth(group, queue, {
+      consumerGroup: consumerGroup ?? null,
+      mostListed: this.mostListed,
+      slices,
+    });
+    if (depth === null) return null;
+    return jsonWith(
+      depthMembers(depth),
+      {
+        name: 'partitions',
+        brackets: '[]',
+        rows: await sortByName(depth.listed, slices),
+        text: ({ name: partition, pending, processing, ready }) =>
+          JSON.stringify({ partition, pending, processing, ready }),
+      },
+      slices,
+    );
   }
 
-  async sizes(tenant: Uint8Array, name: string): Promise<unknown> {
+  async sizes(tenant: Uint8Array, name: string): Promise<Buffer | null> {
     const group = await this.settled(tenant);
     const queue = findQueue(group, tenant, name);
     if (queue === undefined) return null;
-    const sizes = new Map<string, number>();
-    const complete = await walkPartitions(group.tables, queue.id, (slot) => {
-      if (sizes.size >= MAX_LISTED_PARTITIONS) return;
-      const { partitions } = group.tables;
-      sizes.set(partitions.name(slot), partitions.retainedBytes(slot));
+    const { tables } = group;
+    const slices = new Slices();
+    const sizes: { readonly name: string; readonly bytes: number }[] = [];
+    const complete = await walkPartitions({ tables, slices }, queue.id, (slot) => {
+      if (sizes.length >= this.mostListed) return;
+      const { partitions } = tables;
+      sizes.push({ name: partitions.name(slot), bytes: partitions.retainedBytes(slot) });
     });
     if (!complete) return null;
-    return {
-      queue: queue.name,
-      partitions: Object.fromEntries(sizes),
-      ...(queue.partitionCount > sizes.size ? { truncated: true } : {}),
-    };
+    const truncated = queue.partitionCount > sizes.length;
+    return jsonWith(
+      { queue: queue.name, ...(truncated ? { truncated } : {}) },
+      {
+        name: 'partitions',
+        brackets: '{}',
+        rows: sizes,
+        text: (size) => `${JSON.stringify(size.name)}:${size.bytes}`,
+      },
+      slices,
+    );
+  }
+
+  /** Partitions one answer names at most. */
+  private get mostListed(): number {
+    return this.config.server.dashSizesMax;
   }
 
   private async settled(tenant: Uint8Array): Promise<Group> {
@@ -134,29 +170,31 @@ export function findQueue(group: Group, tenant: Uint8Array, name: string): Queue
 
 function newestFirst(group: Group, tenant: Uint8Array): QueueRow[] {
   const id = group.tables.names.tenant(tenant);
-  return id === undefined ? [] : [...group.tables.queues.list(id)].reverse();
+  return id === undefined ? [] : group.tables.queues.list(id).reverse();
 }
 
-async function sumQueue(group: Group, queue: QueueRow): Promise<QueueTotals | null> {
+async function sumQueue(
+  group: Group,
+  queue: QueueRow,
+  slices: Slices,
+): Promise<QueueTotals | null> {
+  const { tables } = group;
   const totals = noTotals();
-  const clock = { tables: group.tables, nowMicros: group.nowMicros() };
-  const complete = await walkPartitions(group.tables, queue.id, (slot) =>
-    addTo(totals, partitionStats(clock, slot), group.tables.partitions.retainedBytes(slot)),
+  const clock = { tables, nowMicros: group.nowMicros() };
+  const complete = await walkPartitions({ tables, slices }, queue.id, (slot) =>
+    addTo(totals, partitionStats(clock, slot), tables.partitions.retainedBytes(slot)),
   );
   return complete ? totals : null;
 }
 
-function noTotals(): QueueTotals {
-  return { total: 0, rawPending: 0, processing: 0, completed: 0, deadLetter: 0, retainedBytes: 0 };
-}
-
-function addTo(totals: QueueTotals, stats: PartitionStats, bytes: number): void {
-  totals.total += stats.total;
-  totals.rawPending += stats.rawPending;
-  totals.processing += stats.processing;
-  totals.completed += stats.completed;
-  totals.deadLetter += stats.deadLetter;
-  totals.retainedBytes += bytes;
+function laneRow(queue: QueueRow): unknown {
+  return {
+    id: queueUuidText(queue),
+    name: queue.name,
+    queue: queue.name,
+    partitions: queue.partitionCount,
+    createdAt: timestampText(queue.createdAt),
+  };
 }
 
 function listRow(queue: QueueRow, totals: QueueTotals): unknown {
@@ -182,52 +220,18 @@ function listRow(queue: QueueRow, totals: QueueTotals): unknown {
   };
 }
 
-/** The detail's counts: pending includes what is leased. */
-function statsObject(stats: Omit<QueueTotals, 'retainedBytes'>): Record<string, number | null> {
+/** Everything of the detail but its partitions. */
+function detailMembers(queue: QueueRow, totals: QueueTotals, listed: number): object {
   return {
-    total: stats.total,
-    pending: stats.rawPending,
-    processing: stats.processing,
-    completed: stats.completed,
-    failed: null,
-    deadLetter: stats.deadLetter,
+    id: queueUuidText(queue),
+    name: queue.name,
+    namespace: queue.options.namespace,
+    task: queue.options.task,
+    createdAt: timestampText(queue.createdAt),
+    options: optionsOnWire(queue.options),
+    ...(queue.partitionCount > listed ? { partitionsTruncated: true } : {}),
+    segments: { segments: queue.partitionCount, messages: totals.total },
+    totals: statsObject(totals),
+    retainedBytes: totals.retainedBytes,
   };
-}
-
-interface DetailRow {
-  readonly name: string;
-  readonly [field: string]: unknown;
-}
-
-function detailRow(group: Group, slot: number, stats: PartitionStats): DetailRow {
-  const { partitions } = group.tables;
-  const counts = statsObject(stats);
-  const newest = partitions.lastAppendAt(slot);
-  return {
-    id: partitionUuidText(partitions, slot),
-    name: partitions.name(slot),
-    createdAt: timestampText(partitions.createdAt(slot)),
-    messages: counts,
-    stats: counts,
-    cursor: { totalConsumed: stats.totalConsumed, batchesConsumed: 0 },
-    lastActivity: stats.lastActivity === 0 ? null : timestampText(stats.lastActivity),
-    oldestMessage: oldestMessage(partitions.logStart(slot), {
-      total: stats.total,
-      createdAt: partitions.createdAt(slot),
-    }),
-    newestMessage: stats.total === 0 || newest === 0 ? null : timestampText(newest),
-    retainedBytes: partitions.retainedBytes(slot),
-  };
-}
-
-/**
- * The first append of a partition is stamped with its creation time. Once retention moved the start
- * up, the stamp stands in the append rows only; the detail then leaves it out.
- */
-function oldestMessage(
-  logStart: number,
-  partition: { readonly total: number; readonly createdAt: number },
-): string | null {
-  if (partition.total === 0 || logStart > 0) return null;
-  return timestampText(partition.createdAt);
 }

@@ -1,12 +1,13 @@
 /** Routes of queues: configure, delete, list, detail, depth, sizes. Declarations only. */
-import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
-import { sendJson } from '../http/answers.js';
+import { sendJson, sendJsonBytes } from '../http/answers.js';
 import { jsonObjectBody } from '../http/json-body.js';
 import type { QueryValues } from '../http/query.js';
 import { textOrUndefined } from '../http/query.js';
 import { Tenancy } from '../tenancy/tenant.js';
+import { parseQueueFilter } from './queue-filter.js';
 import { QueueReadsService } from './queue-reads.service.js';
 import { ModeRefusal, QueuesService } from './queues.service.js';
 
@@ -44,9 +45,15 @@ export class QueuesController {
 
   @Get('resources/queues')
   @Access('read-only')
-  list(@Req() request: FastifyRequest, @Query() query: QueryValues): Promise<unknown> {
+  async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const tenant = this.tenancy.of(request);
-    return query['stats'] === 'lanes' ? this.reads.lanes(tenant) : this.reads.list(tenant);
+    const query = request.query as QueryValues;
+    const filter = parseQueueFilter(query);
+    const lanes = query['stats'] === 'lanes';
+    sendFound(
+      reply,
+      lanes ? await this.reads.lanes(tenant, filter) : await this.reads.list(tenant, filter),
+    );
   }
 
   @Get('resources/queues/:queue')
@@ -78,7 +85,7 @@ export class QueuesController {
   }
 }
 
-function sendFound(reply: FastifyReply, body: unknown): void {
+function sendFound(reply: FastifyReply, body: Uint8Array | null): void {
   if (body === null) sendJson(reply, 404, NOT_FOUND);
-  else sendJson(reply, 200, body);
+  else sendJsonBytes(reply, 200, body);
 }

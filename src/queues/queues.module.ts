@@ -1,3 +1,4 @@
+/** Queues: push, configure, delete, and reads of their state. */
 import { Module } from '@nestjs/common';
 import { RaftModule } from '../raft/index.js';
 import { TenancyModule } from '../tenancy/tenancy.module.js';
@@ -7,7 +8,6 @@ import { QueueReadsService } from './queue-reads.service.js';
 import { QueuesController } from './queues.controller.js';
 import { QueuesService } from './queues.service.js';
 
-/** Queues: push, configure, delete, and reads of their state. */
 @Module({
   imports: [RaftModule, TenancyModule],
   controllers: [PushController, QueuesController],

@@ -1,9 +1,9 @@
+/** Resolves the tenant of a request. */
 import { Module } from '@nestjs/common';
 import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
 import { Tenancy } from './tenant.js';
 
-/** Resolves the tenant of a request. */
 @Module({
   providers: [
     {

@@ -63,7 +63,7 @@ export class TestBroker {
   async send(method: string, path: string, body?: string | Uint8Array): Promise<HttpAnswer> {
     const response = await fetch(this.url + path, {
       method,
-      ...(body === undefined ? {} : { body: body as BodyInit }),
+      ...(body === undefined ? {} : { body }),
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: parse(text) };

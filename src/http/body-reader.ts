@@ -1,0 +1,113 @@
+/**
+ * Reads request bodies as bytes, whatever their Content-Type. Bounded: a body over the limit is read
+ * to its end without being kept (a socket closed under unread data would lose the answer), one that is
+ * far over it is not read at all. A chunked body asks admission for every byte it brings.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { Permit } from './admission.js';
+
+/** A refused body is read on for this many times the limit, then the connection just ends. */
+const MAX_DISCARD_FACTOR = 4;
+
+export class BodyTooLargeError extends Error {
+  readonly statusCode = 413;
+}
+
+/** The body ended early or differs from its Content-Length. */
+export class BodyLengthError extends Error {
+  readonly statusCode = 400;
+}
+
+export interface BodyRules {
+  readonly maxBytes: number;
+  /** Permit of a request whose size was not announced. */
+  permitOf(request: FastifyRequest): Permit | undefined;
+  /** The refusal when such a request outgrows the budget. */
+  overloaded(): Error;
+}
+
+export type BodyDone = (error: Error | null, body?: Buffer) => void;
+
+/** A Fastify content type parser. */
+export function bodyParser(
+  rules: BodyRules,
+): (request: FastifyRequest, payload: IncomingMessage, done: BodyDone) => void {
+  return (request, payload, done) => new BodyRead(rules, request, done).run(payload);
+}
+
+class BodyRead {
+  private readonly announced: number;
+  private readonly permit: Permit | undefined;
+  private chunks: Buffer[] = [];
+  private received = 0;
+  private refusal: Error | null = null;
+  private isDone = false;
+
+  constructor(
+    private readonly rules: BodyRules,
+    request: FastifyRequest,
+    private readonly done: BodyDone,
+  ) {
+    const length = request.headers['content-length'];
+    this.announced = length === undefined ? -1 : Number(length);
+    this.permit = length === undefined ? rules.permitOf(request) : undefined;
+  }
+
+  run(payload: IncomingMessage): void {
+    const { maxBytes } = this.rules;
+    if (this.announced > maxBytes) {
+      this.refusal = new BodyTooLargeError();
+      if (this.announced > maxBytes * MAX_DISCARD_FACTOR) {
+        this.finish();
+        return;
+      }
+    }
+    payload.on('data', (chunk: Buffer) => this.take(chunk));
+    payload.on('end', () => this.end());
+    payload.on('error', () => this.fail());
+    payload.on('aborted', () => this.fail());
+  }
+
+  private take(chunk: Buffer): void {
+    if (this.isDone) return;
+    this.received += chunk.length;
+    if (this.refusal === null) this.judge(chunk);
+    if (this.refusal === null) {
+      this.chunks.push(chunk);
+      return;
+    }
+    this.chunks = [];
+    if (this.received > this.rules.maxBytes * MAX_DISCARD_FACTOR) this.finish();
+  }
+
+  private judge(chunk: Buffer): void {
+    if (this.received > this.rules.maxBytes) this.refusal = new BodyTooLargeError();
+    else if (this.permit?.grow(chunk.length) === false) this.refusal = this.rules.overloaded();
+  }
+
+  private end(): void {
+    if (this.refusal === null && this.announced >= 0 && this.announced !== this.received) {
+      this.refusal = new BodyLengthError('the body does not have its Content-Length');
+    }
+    this.finish();
+  }
+
+  private fail(): void {
+    this.refusal ??= new BodyLengthError('the body ended early');
+    this.finish();
+  }
+
+  private finish(): void {
+    if (this.isDone) return;
+    this.isDone = true;
+    const { chunks, refusal } = this;
+    this.chunks = [];
+    if (refusal !== null) {
+      this.done(refusal);
+      return;
+    }
+    const [only] = chunks;
+    this.done(null, chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
+  }
+}
