@@ -33,8 +33,15 @@ import {
 } from './pop.dto.js';
 import { PopService } from './pop.service.js';
 
-const QUEUE_PARAM = { name: 'queue', description: 'Name of the queue.', example: 'orders' };
-const PARTITION_PARAM = { name: 'partition', description: 'Its lane.', example: 'customer-9' };
+const NAME = { type: 'string', minLength: 1 };
+const QUEUE_PARAM = {
+  ...{ name: 'queue', description: 'Name of the queue.', example: 'orders' },
+  schema: NAME,
+};
+const PARTITION_PARAM = {
+  ...{ name: 'partition', description: 'Its lane.', example: 'customer-9' },
+  schema: NAME,
+};
 const QUERY_TEXT = 'Failed to deserialize query string: batch: expected i32';
 const NOTHING = 'Nothing to deliver within the timeout.';
 const DELIVERED = {

@@ -4,7 +4,8 @@ import { UUID_TEXT } from '../docs-api/index.js';
 import { CONFIGURE_DEFAULTS, optionsOnWire } from './option-values.js';
 import { QueueOptionsDto, QueueOptionsRequestDto } from './queue-options.dto.js';
 
-export class ConfigureRequestDto {
+/** Options stand in `options`, or at the top level when there is no such object. */
+export class ConfigureRequestDto extends QueueOptionsRequestDto {
   @ApiProperty({ type: 'string', minLength: 1, description: 'Created when it is missing.' })
   readonly queue!: string;
 
@@ -19,17 +20,10 @@ export class ConfigureRequestDto {
   })
   readonly mode?: string | null;
 
-  @ApiProperty({ type: 'string', required: false, description: 'When `options` has none.' })
-  readonly namespace?: string;
-
-  @ApiProperty({ type: 'string', required: false, description: 'When `options` has none.' })
-  readonly task?: string;
-
   @ApiProperty({
     type: QueueOptionsRequestDto,
     required: false,
-    description:
-      '`null` on a member: its default. Without `options` they are read from the top level.',
+    description: 'A member that is `null` takes its default.',
   })
   readonly options?: QueueOptionsRequestDto;
 }
