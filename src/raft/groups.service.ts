@@ -6,19 +6,27 @@
 import type { BeforeApplicationShutdown, OnApplicationShutdown } from '@nestjs/common';
 import type { GroupId } from '../common/ids.js';
 import type { Group } from './group/group.js';
-import type { DispatcherHost, LocalGroup } from './group/local-group.js';
+import type { DispatcherHost } from './group/local-group.js';
 import type { DispatcherFigures, DispatcherPort } from './group/ports.js';
 import type { GroupFigures } from './group-figures.js';
 
+/** What the process does to a group besides using it; the same for both replicators. */
+export interface ProcessGroup extends Group, DispatcherHost {
+  attachDispatcher(dispatcher: DispatcherPort): void;
+  releasePops(): void;
+  /** Before the port closes: a cluster member hands leadership over. */
+  leave?(): Promise<void>;
+}
+
 /** A group with what its owner may do to it. */
 export interface OwnedGroup {
-  readonly group: LocalGroup;
+  readonly group: ProcessGroup;
   figures(): GroupFigures;
   close(): Promise<void>;
 }
 
 export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown {
-  private readonly groups: readonly LocalGroup[];
+  private readonly groups: readonly ProcessGroup[];
   private readonly dispatchers: DispatcherPort[] = [];
 
   constructor(private readonly owned: readonly OwnedGroup[]) {
@@ -65,8 +73,12 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
     return this.dispatchers.flatMap((dispatcher) => dispatcher.figures?.() ?? []);
   }
 
-  /** Parked pops are told to retry, so that the HTTP port can close. */
-  beforeApplicationShutdown(): void {
+  /**
+   * While the HTTP port still serves: leadership goes to another member, then parked pops are let go,
+   * so that the port can close.
+   */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.groups.map((group) => group.leave?.()));
     for (const group of this.groups) group.releasePops();
   }
 

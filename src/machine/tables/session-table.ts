@@ -66,6 +66,10 @@ export class SessionTableImpl implements SessionTable {
     return this.byNode.get(nodeId)?.id ?? 0;
   }
 
+  directoryOf(nodeId: number): Uint8Array | undefined {
+    return this.byNode.get(nodeId)?.directoryId.slice();
+  }
+
   // Inside the tables -----------------------------------------------------------------------------
 
   flush(rows: RowPort): void {

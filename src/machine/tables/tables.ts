@@ -181,6 +181,8 @@ export interface SessionTable {
   admit(session: number, sequence: number, floor: number): 'fresh' | 'seen' | 'ended';
   /** Session of a node, 0 when none. */
   ofNode(nodeId: number): number;
+  /** 16-byte id of the data directory bound to the node id, undefined when it never opened one. */
+  directoryOf(nodeId: number): Uint8Array | undefined;
 }
 
 /** Live totals, kept exact by apply and rebuilt at load. */

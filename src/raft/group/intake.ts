@@ -122,6 +122,19 @@ export class Intake implements CallOwner {
     if (call.sequence === this.floor) this.raiseFloor();
   }
 
+  /** Visits the calls that stand between floor and the next sequence and still wait, in order. */
+  eachOpen(visit: (call: Call) => void): void {
+    for (let sequence = this.floor; sequence < this.nextSequence; sequence += 1) {
+      const call = this.open[sequence & (SESSION_WINDOW - 1)];
+      if (call?.sequence === sequence && !call.settled) visit(call);
+    }
+  }
+
+  /** Proposals of a lost leadership: nobody will tell their outcome. */
+  failProposals(error: () => Error): void {
+    for (const call of [...this.proposals.values()]) call.fail(error());
+  }
+
   /** Answers everybody who waits; further outcomes find nobody. */
   failAll(error: () => Error): void {
     const outside = this.outside;

@@ -1,0 +1,154 @@
+/**
+ * Opens what every group stands on, in this order: identity, log, store, id index, disk gate; then the
+ * machine over them. What was opened is undone by the caller's list, newest first.
+ *
+ *   <dir>/identity   <dir>/lock/   <dir>/wal/   <dir>/store/ checkpoint   <dir>/ids/
+ */
+import { dirname, join } from 'node:path';
+import { nodeId } from '../common/ids.js';
+import { IdIndex } from '../storage/id-index/index.js';
+import { DiskGate, Overlay, Store } from '../storage/index.js';
+import type { GroupLog, MachineParts } from './group/ports.js';
+import { TailIndex } from './group/tail-index.js';
+import { readFigures, type GroupFigures } from './group-figures.js';
+import { createMachineParts } from './machine-parts.js';
+import { CheckpointStore, MachineRows } from './row-ports.js';
+import { WalLog } from './wal-port.js';
+import { markDirectoryReady, NodeFilePort, openIdentity, Wal, type FilePort } from './wal/index.js';
+
+const MIB = 1024 * 1024;
+
+export interface GroupFilesOptions {
+  readonly directory: string;
+  readonly nodeId: number;
+  readonly clusterId?: string;
+  readonly segmentBytes?: number;
+  readonly overlayMaxBytes?: number;
+  readonly checkpointMs?: number;
+  readonly checkpointBytes?: number;
+  readonly windowMinSeconds?: number;
+  /** Slots of the id index's in-memory table: 2^bits. */
+  readonly idTableBits?: number;
+  /** LevelDB's memtable, bytes. */
+  readonly storeBufferBytes?: number;
+  /** Marks of the disk gate, percent used; `null` leaves the gate out. */
+  readonly diskGate?: { readonly highPercent: number; readonly lowPercent: number } | null;
+  readonly log?: GroupLog;
+  /** Tests put the log on a disk that fails. */
+  readonly files?: FilePort;
+}
+
+export interface GroupFiles {
+  readonly wal: Wal;
+  readonly walLog: WalLog;
+  readonly directoryId: Uint8Array;
+  readonly clusterId: string;
+  readonly store: CheckpointStore;
+  readonly rows: MachineRows;
+  readonly ids: IdIndex;
+  readonly machine: MachineParts;
+  readonly tailIndex: TailIndex;
+  readonly diskGate: DiskGate | undefined;
+  /** Set by the group: damage found by a later read of the store. */
+  readonly damaged: { report: ((error: Error) => void) | null };
+  figures(): GroupFigures;
+}
+
+export type Undo = (() => Promise<void>)[];
+
+export const silentLog: GroupLog = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Promise<GroupFiles> {
+  const { directory } = options;
+  const log = options.log ?? silentLog;
+  const { wal, directoryId, clusterId } = await openWal(options, undo);
+  const walLog = new WalLog(wal);
+  const damaged: GroupFiles['damaged'] = { report: null };
+  const { storeBufferBytes, idTableBits } = options;
+  const store = await Store.open({
+    directory,
+    onDamage: (error) => damaged.report?.(error),
+    ...(storeBufferBytes === undefined ? {} : { writeBufferBytes: storeBufferBytes }),
+  });
+  undo.push(() => store.close());
+  const overlay = new Overlay({ maxBytes: options.overlayMaxBytes ?? 64 * MIB });
+  const ids = await IdIndex.open({
+    directory: join(directory, 'ids'),
+    ...(idTableBits === undefined ? {} : { tableBits: idTableBits }),
+  });
+  undo.push(() => ids.close());
+  const tailIndex = new TailIndex();
+  const rows = new MachineRows(store, overlay, tailIndex);
+  const checkpoints = new CheckpointStore(store, overlay, {
+    intervalMs: options.checkpointMs ?? 250,
+    maxBytes: options.checkpointBytes ?? 8 * MIB,
+  });
+  const diskGate = await openDiskGate(options, log);
+  if (diskGate !== undefined) undo.push(() => Promise.resolve(diskGate.stop()));
+  const windowMinSeconds = options.windowMinSeconds ?? 900;
+  return {
+    ...{ wal, walLog, directoryId, clusterId, rows, ids, tailIndex, diskGate, damaged },
+    store: checkpoints,
+    machine: createMachineParts({ rows, ids, windowMinSeconds }),
+    figures: () => readFigures({ wal: walLog, checkpoints, overlay, diskGate }),
+  };
+}
+
+/** The group owns what was opened: only its own stop, the gate and the lock remain to be undone. */
+export function handOver(undo: Undo, files: GroupFiles, stop: () => Promise<void>): void {
+  undo.splice(1, undo.length);
+  const { diskGate } = files;
+  if (diskGate !== undefined) undo.push(() => Promise.resolve(diskGate.stop()));
+  undo.push(stop);
+}
+
+/** Undoes what was opened, newest first. A step that fails hides neither the others nor the cause. */
+export async function unwind(undo: Undo, log: GroupLog = silentLog): Promise<void> {
+  for (let step = undo.pop(); step !== undefined; step = undo.pop()) {
+    await step().catch((error: unknown) => {
+      log.warn('file not closed cleanly', { error: String(error) });
+    });
+  }
+}
+
+async function openDiskGate(
+  { directory, diskGate }: GroupFilesOptions,
+  log: GroupLog,
+): Promise<DiskGate | undefined> {
+  if (diskGate === undefined || diskGate === null) return undefined;
+  const gate = new DiskGate({
+    ...{ directory, ...diskGate },
+    onError: (error) =>
+      log.warn('the filesystem cannot be asked how full it is', { why: String(error) }),
+  });
+  gate.onChange(({ isFull, usedPercent }) =>
+    log.warn('raft storage pressure changed', { full: isFull, used_pct: usedPercent }),
+  );
+  await gate.start();
+  return gate;
+}
+
+async function openWal(
+  options: GroupFilesOptions,
+  undo: Undo,
+): Promise<{ wal: Wal; directoryId: Uint8Array; clusterId: string }> {
+  const { directory, segmentBytes, log } = options;
+  const files = options.files ?? new NodeFilePort();
+  const clusterId = options.clusterId ?? 'local';
+  const expected = { clusterId, nodeId: nodeId(options.nodeId) };
+  await files.fsyncDir(dirname(directory));
+  const { identity, ready } = await openIdentity({ files, directory, expected });
+  const wal = await Wal.open({
+    ...{ files, directory: join(directory, 'wal'), identity },
+    ...(ready ? {} : { create: {} }),
+    ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    log: (event, fields) => log?.info(event, fields),
+  });
+  undo.push(() => wal.close());
+  if (!ready) await markDirectoryReady(files, directory, identity);
+  return { wal, directoryId: Buffer.from(identity.directoryId, 'hex'), clusterId };
+}

@@ -1,0 +1,69 @@
+/**
+ * Hands leadership over before a node stops: to the most caught-up voter heard from within a second,
+ * asked again every 100 ms, for at most 3 s (cluster.md §1.11).
+ */
+import type { NodeId } from '../../../common/ids.js';
+import type { CoreStatus } from '../../core/index.js';
+import type { GroupLog } from '../ports.js';
+import type { RaftLoop } from './raft-loop.js';
+
+const ASK_EVERY_MS = 100;
+const POLL_MS = 5;
+const GIVE_UP_MS = 3_000;
+const FRESH_TICKS = 10;
+
+export interface HandOffPort {
+  readonly loop: Pick<RaftLoop, 'status' | 'transferLeadership'>;
+  readonly log: GroupLog;
+  readonly nowMs: () => number;
+  readonly self: NodeId;
+  leads(): boolean;
+  leader(): NodeId;
+}
+
+export class HandOff {
+  constructor(private readonly port: HandOffPort) {}
+
+  async run(): Promise<void> {
+    const { port } = this;
+    if (!port.leads()) return;
+    const startMs = port.nowMs();
+    let nextAskMs = startMs;
+    while (port.leads() || port.leader() === 0) {
+      const now = port.nowMs();
+      if (now - startMs > GIVE_UP_MS) {
+        port.log.warn('raft: no other node took leadership over in time', {});
+        return;
+      }
+      if (port.leads() && now >= nextAskMs) {
+        nextAskMs = now + ASK_EVERY_MS;
+        const target = mostCaughtUp(port.loop.status());
+        if (target === null) {
+          port.log.warn('raft: no live voter to hand leadership to', {});
+          return;
+        }
+        port.loop.transferLeadership(target);
+      }
+      await pause();
+    }
+    const ms = Math.round(port.nowMs() - startMs);
+    port.log.info('raft: leadership handed off', { to: port.leader(), ms });
+  }
+}
+
+function mostCaughtUp(status: CoreStatus): NodeId | null {
+  let best: { id: NodeId; match: number } | null = null;
+  for (const peer of status.peers) {
+    const voter = status.config.voters.includes(peer.id);
+    const fresh = (peer.ticksSinceContact ?? Infinity) <= FRESH_TICKS;
+    if (peer.id === status.id || !voter || !fresh) continue;
+    if (best === null || peer.match > best.match) best = { id: peer.id, match: peer.match };
+  }
+  return best?.id ?? null;
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, POLL_MS);
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The half of a group that does not know how entries get committed: apply loop, checkpoints, readers,
+ * events, views. The clustered group feeds it committed entries; everything here is the same on leader
+ * and follower.
+ */
+import type { Clock } from '../../../common/clock.js';
+import type { LogIndex } from '../../../common/ids.js';
+import { partitionId as asPartitionId } from '../../../common/ids.js';
+import type { OutcomeSink } from '../../../machine/machine.js';
+import type { Tables } from '../../../machine/tables/tables.js';
+import { AppendFinder } from '../append-finder.js';
+import { ApplyLoop } from '../apply-loop.js';
+import { Checkpointer } from '../checkpointer.js';
+import { EventHub } from '../event-hub.js';
+import type { GroupView, StoredMessage } from '../group.js';
+import { IdResolver, type ResolvedIds } from '../id-resolver.js';
+import { Maintenance } from '../maintenance.js';
+import { MessageReader } from '../message-reader.js';
+import type { AppendPlace, GroupLog, IdIndexDriver, LogEntry, MachineParts } from '../ports.js';
+import type { RowsPort, StorePort, WalPort } from '../ports.js';
+import { TailCache } from '../tail-cache.js';
+import type { TailIndex } from '../tail-index.js';
+
+export interface StateSideParts {
+  readonly clock: Clock;
+  readonly log: GroupLog;
+  readonly wal: WalPort;
+  readonly store: StorePort;
+  readonly rows: RowsPort;
+  readonly ids: IdIndexDriver;
+  readonly machine: MachineParts;
+  readonly tailIndex: TailIndex;
+  readonly tailCacheBytes: number;
+}
+
+export interface StateSideHooks {
+  readonly outcomes: OutcomeSink;
+  nowMicros(): number;
+  applied(entry: LogEntry): void;
+  applyFailed(entry: LogEntry, error: unknown): void;
+  /** Store, log or stored bytes are damaged or cannot be written. */
+  failed(error: unknown): void;
+}
+
+export class StateSide {
+  readonly tables: Tables;
+  readonly events: EventHub;
+  readonly tail: TailCache;
+  readonly apply: ApplyLoop;
+  readonly checkpointer: Checkpointer;
+  readonly maintenance: Maintenance;
+  private readonly reader: MessageReader;
+  private readonly resolver: IdResolver;
+
+  constructor(
+    private readonly parts: StateSideParts,
+    hooks: StateSideHooks,
+  ) {
+    const { machine, rows, store, ids, wal, clock } = parts;
+    const nowMs = (): number => clock.monotonicMicros() / 1000;
+    this.tables = machine.tables;
+    this.events = new EventHub(parts.log);
+    this.tail = new TailCache(parts.tailCacheBytes);
+    this.checkpointer = new Checkpointer({
+      ...{ parts: machine, rows, store, ids, nowMs },
+      nowMicros: () => hooks.nowMicros(),
+      // A cluster keeps its raft log: a member that was away catches up from it.
+      purge: () => Promise.resolve(),
+      failed: (error) => hooks.failed(error),
+    });
+    const view = (): Promise<GroupView> => this.view();
+    this.maintenance = new Maintenance({ machine, rows, log: parts.log, view });
+    this.apply = new ApplyLoop(
+      { parts: machine, rows, ids, outcomes: hooks.outcomes, events: this.events, nowMs },
+      {
+        applied: (entry) => hooks.applied(entry),
+        room: () => this.checkpointer.room(),
+        failed: (entry, error) => hooks.applyFailed(entry, error),
+      },
+    );
+    const { appends } = machine;
+    const finder = new AppendFinder({ appends, tailIndex: parts.tailIndex, view });
+    this.resolver = new IdResolver(finder, ids);
+    this.reader = new MessageReader({
+      ...{ finder, appends, tail: this.tail, wal },
+      damaged: (error) => hooks.failed(error),
+    });
+  }
+
+  get appliedIndex(): LogIndex {
+    return this.parts.machine.machine.appliedIndex;
+  }
+
+  commit(entries: readonly LogEntry[]): void {
+    for (const entry of entries) this.tail.add(entry);
+    this.apply.push(entries);
+  }
+
+  view(): Promise<GroupView> {
+    const { machine, rows } = this.parts;
+    machine.machine.flushDirtyRows();
+    return rows.view(machine.machine.appliedIndex);
+  }
+
+  readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
+    const place = this.placeOf(partitionId);
+    if (place === undefined || last < first) return Promise.resolve([]);
+    return this.reader.read(place, first, last);
+  }
+
+  findIds(
+    partitionId: number,
+    hashes: Uint8Array,
+    span: { readonly first: number; readonly last: number },
+  ): Promise<ResolvedIds> {
+    const place = this.placeOf(partitionId);
+    if (place !== undefined) return this.resolver.find(place, hashes, span);
+    const nowhere = new Float64Array(Math.floor(hashes.length / 16)).fill(-1);
+    return Promise.resolve({ offsets: nowhere, bases: nowhere });
+  }
+
+  /** Ends apply and checkpoints; `final` writes a last checkpoint. */
+  async stop(final: boolean): Promise<void> {
+    await this.maintenance.stop();
+    if (final) await this.apply.drained();
+    this.apply.stop();
+    await this.checkpointer.stop(final);
+    await this.apply.drained();
+    const { ids, wal, store, log } = this.parts;
+    for (const file of [ids, wal, store]) {
+      try {
+        await file.close();
+      } catch (error) {
+        log.warn('file not closed cleanly', { error: String(error) });
+      }
+    }
+  }
+
+  private placeOf(partitionId: number): AppendPlace | undefined {
+    const { partitions } = this.tables;
+    const slot = partitions.byId(asPartitionId(partitionId));
+    return slot < 0 ? undefined : { queueId: partitions.queueId(slot), partitionId };
+  }
+}
