@@ -59,7 +59,7 @@ export const ACTIONS: readonly Action[] = [
 export function drawSwarm(random: Prng): Swarm {
   const asyncStorage = random.chance(0.6);
   const drop = random.pick([0, 2, 10]);
-  const crash = random.pick([0, 0.2, 0.6, 2]);
+  const crash = random.pick([0, 0.2, 1, 5]);
   const entryBytes = 30;
   return {
     core: {
@@ -87,7 +87,7 @@ export function drawSwarm(random: Prng): Swarm {
       drop,
       duplicate: random.pick([0, 3, 10]),
       ready: random.pick([40, 80]),
-      append: random.pick([10, 60]),
+      append: random.pick([3, 10, 60]),
       apply: random.pick([5, 40]),
       tick: random.pick([10, 25, 60]),
       propose: random.pick([4, 15]),
@@ -95,7 +95,7 @@ export function drawSwarm(random: Prng): Swarm {
       transfer: random.pick([0, 0.5]),
       read: random.pick([0, 3]),
       crash,
-      restart: 3,
+      restart: random.pick([3, 10]),
       checkpoint: random.pick([0, 1, 5]),
       partition: random.pick([0, 0.5, 1.5]),
       heal: random.pick([0.1, 0.3, 1]),
