@@ -127,7 +127,7 @@ export class CrashRun {
     return ms;
   }
 
-  /** Small segments, and checkpoints now rarely, now all the time. */
+  /** Small segments that are soon purged, and checkpoints now rarely, now all the time. */
   private command(): ReturnType<typeof brokerCommand> {
     const checkpointMs = ['20', '100', '250'][this.random.nextBelow(3)] ?? '250';
     return brokerCommand({
@@ -137,6 +137,7 @@ export class CrashRun {
       env: {
         QUEEN_RAFT_DURABLE_EVERY_MS: checkpointMs,
         QUEEN_RAFT_SEGMENT_BYTES: String(1024 * 1024),
+        QUEEN_RAFT_LOG_KEEP: '200',
       },
     });
   }

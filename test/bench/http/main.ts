@@ -122,7 +122,8 @@ async function main(): Promise<number> {
   try {
     outcome = await run(scene, options);
   } finally {
-    await scene.close();
+    const warnings = await scene.close();
+    if (warnings !== '') say(`\nthe broker said:\n${warnings}`);
   }
   show(outcome);
   if (options.profile !== undefined) say(`\n${profileTable(options.profile)}`);

@@ -1,5 +1,5 @@
 /** The processes of a bench and where they live: one broker, one baseline, one temporary directory. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,7 @@ import { processFigures } from './process-figures.js';
 import { brokerCommand, freePort, ServerProcess } from './server-process.js';
 
 const MIB = 1024 * 1024;
+const MAX_WARNINGS = 4000;
 
 export interface SceneOptions {
   readonly parent: string | undefined;
@@ -54,10 +55,14 @@ export class Scene {
     );
   }
 
-  /** Ends what still runs and removes the data. */
-  async close(): Promise<void> {
-    for (const server of this.servers) await server.stop();
+  /** Ends what still runs and removes the data; answers what the broker warned of. */
+  async close(): Promise<string> {
+    const running = this.servers.filter(({ hasEnded }) => !hasEnded);
+    for (const server of running) await server.stop();
+    const log = join(this.directory, 'broker.log');
+    const warnings = existsSync(log) ? readFileSync(log, 'utf8').slice(-MAX_WARNINGS) : '';
     rmSync(this.directory, { recursive: true, force: true });
+    return warnings;
   }
 
   private keep(server: ServerProcess): ServerProcess {
