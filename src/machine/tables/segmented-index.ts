@@ -1,18 +1,18 @@
 /**
  * Open-addressing index from a 32-bit hash to slots for tables of many millions. It keeps neither keys
  * nor hashes (the caller has both in its records), so it takes a third of common/open-addressing and a
- * cursor stays within its memory budget. 1024 segments by the hash's top bits grow each on its own: the
- * longest pause is the rehash of one segment (16 K entries at 16 M), and growth never holds the whole
+ * cursor stays within its memory budget. 4096 segments by the hash's top bits grow each on its own: the
+ * longest pause is the rehash of one segment (4 K entries at 16 M), and growth never holds the whole
  * index twice. Linear probing, removal shifts back: no tombstones.
  *
- *   hash ─ top 10 bits ─► segment ─ low bits ─► position …    entry = slot + 1, 0 = empty
+ *   hash ─ top 12 bits ─► segment ─ low bits ─► position …    entry = slot + 1, 0 = empty
  *
  * A walk (`first`, `next`) lives in the index: finish one before starting another.
  */
 
 import { invariant } from '../../common/invariant.js';
 
-const SEGMENT_SHIFT = 22;
+const SEGMENT_SHIFT = 20;
 const SEGMENTS = 1 << (32 - SEGMENT_SHIFT);
 const INITIAL_POSITIONS = 8;
 

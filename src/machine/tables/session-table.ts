@@ -70,6 +70,10 @@ export class SessionTableImpl implements SessionTable {
     return this.byNode.get(nodeId)?.directoryId.slice();
   }
 
+  bootCountOf(nodeId: number): number {
+    return this.byNode.get(nodeId)?.bootCount ?? 0;
+  }
+
   // Inside the tables -----------------------------------------------------------------------------
 
   flush(rows: RowPort): void {

@@ -183,6 +183,8 @@ export interface SessionTable {
   ofNode(nodeId: number): number;
   /** 16-byte id of the data directory bound to the node id, undefined when it never opened one. */
   directoryOf(nodeId: number): Uint8Array | undefined;
+  /** Boot count of the node's newest session, 0 when none. */
+  bootCountOf(nodeId: number): number;
 }
 
 /** Live totals, kept exact by apply and rebuilt at load. */
