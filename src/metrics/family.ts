@@ -46,8 +46,11 @@ function registerNumber(
     new Gauge({
       ...options,
       collect() {
+        const samples = samplesOf(read());
         this.reset();
-        for (const sample of samplesOf(read())) this.set({ ...sample.labels }, sample.value);
+        // A gauge without labels would show 0 for a number nobody has.
+        if (samples.length === 0) this.remove();
+        for (const sample of samples) this.set({ ...sample.labels }, sample.value);
       },
     });
     return;
