@@ -1,0 +1,235 @@
+/**
+ * One seed: several lives of one node. Clients work, the node dies at a random file operation (also
+ * while it starts), the machine loses power or not, the node starts on what is left and is compared
+ * with what was answered. Throws on the first promise broken.
+ */
+import { Prng } from '../../../src/common/prng.js';
+import { openLocalGroup, type OpenedLocalGroup } from '../../../src/raft/open-local-group.js';
+import { checkGroup } from '../support/check.js';
+import { Ledger } from '../support/ledger.js';
+import { machineDigest, rowHashes } from '../support/rows-digest.js';
+import { WholeDisk } from '../support/whole-disk.js';
+import { Client, type WorkloadShape } from '../support/workload.js';
+
+const LIVES = 3;
+const START_ATTEMPTS = 6;
+const CLIENTS = 6;
+const HANG_MS = 30_000;
+
+export interface LifeReport {
+  readonly seed: number;
+  readonly answers: number;
+  readonly crashes: number;
+  readonly powerLosses: number;
+  readonly crashesInStart: number;
+  readonly replayed: number;
+  readonly cutTails: number;
+}
+
+export async function runSeed(seed: number): Promise<LifeReport> {
+  const life = new Life(seed, await WholeDisk.create(seed));
+  try {
+    await life.run();
+    return life.report;
+  } catch (error) {
+    if (error instanceof Error) error.message = `seed ${seed}: ${error.message}`;
+    throw error;
+  } finally {
+    await life.end();
+  }
+}
+
+class Life {
+  private readonly prng: Prng;
+  private readonly ledger = new Ledger();
+  private opened: OpenedLocalGroup | null = null;
+  /** The store of this start is open, so LevelDB's names must be safe. */
+  private started = false;
+  private readonly counts = {
+    ...{ crashes: 0, powerLosses: 0, crashesInStart: 0, replayed: 0, cutTails: 0 },
+  };
+  private readonly shape: WorkloadShape;
+  private readonly tuning: Record<string, number>;
+
+  constructor(
+    private readonly seed: number,
+    private readonly disk: WholeDisk,
+  ) {
+    this.prng = new Prng(seed ^ 0x5eed);
+    const partitions = 1 + this.below(6);
+    const queues = ['q', 'r'].slice(0, 1 + this.below(2));
+    this.shape = { queues, partitions, volatileQueue: 'v' };
+    this.tuning = {
+      segmentBytes: (16 + this.below(120)) * 1024,
+      checkpointMs: this.below(12),
+      checkpointBytes: 1 << (14 + this.below(6)),
+      tailCacheBytes: this.chance(0.7) ? 16 * 1024 : 1024 * 1024,
+      idTableBits: 4 + this.below(3),
+      storeBufferBytes: (64 + this.below(128)) * 1024,
+      logKeepEntries: 8 + this.below(60),
+    };
+  }
+
+  get report(): LifeReport {
+    return { seed: this.seed, answers: this.ledger.answers, ...this.counts };
+  }
+
+  async run(): Promise<void> {
+    await this.start();
+    for (let life = 0; life < LIVES; life += 1) {
+      await this.live();
+      await this.die(this.chance(0.75));
+      await this.start();
+      await this.check();
+    }
+    await this.compareStarts();
+  }
+
+  async end(): Promise<void> {
+    this.disk.port.die();
+    await this.close();
+    this.disk.remove();
+  }
+
+  private async live(): Promise<void> {
+    const { disk, prng } = this;
+    const group = this.group();
+    if (this.chance(0.9)) disk.port.crashAfter(1 + this.below(this.chance(0.5) ? 60 : 500));
+    const steps = 5 + this.below(50);
+    const clients = Array.from({ length: CLIENTS }, async (_, i) => {
+      const client = new Client(group, this.ledger, prng, this.shape);
+      for (let step = 0; step < steps && !disk.port.crashed; step += 1) {
+        if (i === 0) await client.volatileStep();
+        else await client.step();
+      }
+    });
+    for (const { status, reason } of (await inTime(Promise.allSettled(clients))) as Settled[]) {
+      if (status === 'rejected' && !disk.port.crashed && !this.chanceOfStop(reason)) throw reason;
+    }
+    if (!disk.port.crashed && this.chance(0.15)) {
+      await inTime((this.opened as OpenedLocalGroup).close());
+      this.opened = null;
+    }
+  }
+
+  /** A client may hear of the end before the disk says so; nothing else may fail. */
+  private chanceOfStop(reason: unknown): boolean {
+    const { failure } = this.group().status();
+    if (failure !== null) throw new Error(`the node stopped by itself: ${failure.error}`);
+    return reason === undefined;
+  }
+
+  private async die(power: boolean): Promise<void> {
+    const { disk, counts } = this;
+    counts.crashes += 1;
+    disk.port.die();
+    await this.close();
+    if (power) {
+      counts.powerLosses += 1;
+      disk.losePower(this.started);
+    } else disk.kill();
+    this.started = false;
+  }
+
+  /** Starts, perhaps dying on the way a few times. Anything but a crash that stops it is a refusal. */
+  private async start(): Promise<void> {
+    const { disk, counts } = this;
+    for (let attempt = 0; ; attempt += 1) {
+      const dies = attempt < START_ATTEMPTS && this.chance(0.35);
+      if (dies) disk.port.crashAfter(1 + this.below(40));
+      try {
+        await this.open();
+        disk.port.crashAfter(Number.POSITIVE_INFINITY);
+        if (!disk.port.crashed) return;
+      } catch (error) {
+        if (!disk.port.crashed) throw error;
+      }
+      counts.crashesInStart += 1;
+      await this.die(this.chance(0.75));
+    }
+  }
+
+  private async open(clockMs?: number): Promise<void> {
+    const { counts } = this;
+    const note = (event: string): void => {
+      if (event === 'raft log replayed') counts.replayed += 1;
+      if (event === 'wal_tail_cut') counts.cutTails += 1;
+    };
+    const clock = { nowMs: () => clockMs ?? 0, monotonicMicros: () => (clockMs ?? 0) * 1000 };
+    const opening = openLocalGroup({
+      ...{ directory: this.disk.root, nodeId: 1, ...this.tuning },
+      log: { info: note, warn: note, error: note },
+      ...(clockMs === undefined ? {} : { clock }),
+    });
+    this.opened = await inTime(opening);
+    this.started = true;
+  }
+
+  private async check(): Promise<void> {
+    const { ledger, prng } = this;
+    await inTime(checkGroup(this.group(), ledger, prng));
+  }
+
+  /** Two starts from one state at one time agree in every bit; so do a replay and a checkpoint. */
+  private async compareStarts(): Promise<void> {
+    const { disk } = this;
+    disk.port.die();
+    await this.close();
+    disk.kill();
+    const again = disk.snapshot();
+    const now = Date.now() + 1000;
+    await this.open(now);
+    const first = await this.facts();
+    const rows = await rowHashes(this.group());
+    disk.port.die();
+    await this.close();
+    again();
+    await this.open(now);
+    same('two starts from the same files', first, await this.facts());
+    await (this.opened as OpenedLocalGroup).close();
+    this.opened = null;
+    await this.open();
+    same('a start from the checkpoint', rows, await rowHashes(this.group()));
+  }
+
+  private async facts(): Promise<Record<string, unknown>> {
+    const { applied, term } = this.group().status();
+    const rows = await rowHashes(this.group());
+    return { applied, term, digest: machineDigest(this.group()), ...rows };
+  }
+
+  private group(): OpenedLocalGroup['group'] {
+    if (this.opened === null) throw new Error('the node is not up');
+    return this.opened.group;
+  }
+
+  private async close(): Promise<void> {
+    const { opened } = this;
+    this.opened = null;
+    await inTime(opened?.group.abandon() ?? Promise.resolve());
+    await inTime(opened?.close() ?? Promise.resolve());
+  }
+
+  private chance(probability: number): boolean {
+    return this.prng.nextFloat() < probability;
+  }
+
+  private below(bound: number): number {
+    return this.prng.nextBelow(bound);
+  }
+}
+
+type Settled = { readonly status: 'fulfilled' | 'rejected'; readonly reason?: unknown };
+
+function same(what: string, left: unknown, right: unknown): void {
+  const [a, b] = [JSON.stringify(left), JSON.stringify(right)];
+  if (a !== b) throw new Error(`${what} differ:\n${a}\n${b}`);
+}
+
+/** A promise that never settles is a failure too. */
+function inTime<T>(promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('nothing happens any more')), HANG_MS);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

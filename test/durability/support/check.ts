@@ -1,0 +1,209 @@
+/**
+ * Compares an opened group with the ledger: every acknowledged message once, gapless, in order, with
+ * its content; cursors never behind; leases, options, dead letters and deletes as answered; an id sent
+ * again answers its first offset. Throws on the first promise broken, then takes over what the crash
+ * decided.
+ */
+import type { Prng } from '../../../src/common/prng.js';
+import { CommandKind, PushItemStatus } from '../../../src/machine/commands/index.js';
+import { decodeDeadLetterRow } from '../../../src/machine/tables/dead-letter-row.js';
+import { KEYSPACE } from '../../../src/machine/tables/keyspaces.js';
+import type { QueueRow } from '../../../src/machine/tables/tables.js';
+import type { LocalGroup } from '../../../src/raft/group/local-group.js';
+import { hashOf, pushCommand, TENANT } from '../../support/group-commands.js';
+import { payloadOf, type Ledger, type PartitionFacts, type QueueFacts } from './ledger.js';
+import { hex } from './workload.js';
+
+const PATIENCE_MS = 20_000;
+const EVERYTHING = 1_000_000;
+
+export class BrokenPromise extends Error {
+  override readonly name = 'BrokenPromise';
+}
+
+/** `prng`: which ids are sent again; all of them without one. */
+export async function checkGroup(group: LocalGroup, ledger: Ledger, prng?: Prng): Promise<void> {
+  const filed = await deadLetters(group);
+  for (const queue of ledger.queues.values()) {
+    const row = queueRow(group, queue.name);
+    if (row === undefined) {
+      checkMissingQueue(queue);
+      continue;
+    }
+    if (queue.deleted) fail(`queue ${queue.name} was deleted and is there`);
+    queue.deleteAsked = false;
+    checkOptions(queue, row);
+    for (const facts of queue.partitions.values()) {
+      const slot = group.tables.partitions.find(row.id, facts.name);
+      if (slot < 0) checkMissingPartition(facts);
+      else {
+        await checkMessages(group, facts, slot);
+        checkCursors(group, facts, slot);
+        checkFiled(facts, filed);
+        await checkDedup(group, facts, prng);
+      }
+    }
+  }
+}
+
+function checkMissingQueue(queue: QueueFacts): void {
+  const told = [...queue.partitions.values()].some((facts) => facts.acknowledged.size > 0);
+  if (!queue.deleteAsked && (told || queue.retryLimit !== undefined)) {
+    fail(`queue ${queue.name} is gone`);
+  }
+  queue.forget();
+}
+
+function checkMissingPartition(facts: PartitionFacts): void {
+  if (facts.acknowledged.size > 0) fail(`partition ${facts.queue}/${facts.name} is gone`);
+}
+
+function checkOptions(queue: QueueFacts, row: QueueRow): void {
+  const { retryLimit } = row.options;
+  if (queue.retryLimit === undefined || retryLimit === queue.retryLimit) return;
+  if (!queue.retryLimitsAsked.has(retryLimit)) {
+    fail(`queue ${queue.name}: retryLimit ${retryLimit}, answered was ${queue.retryLimit}`);
+  }
+  queue.retryLimit = retryLimit;
+}
+
+async function checkMessages(
+  group: LocalGroup,
+  facts: PartitionFacts,
+  slot: number,
+): Promise<void> {
+  const where = `${facts.queue}/${facts.name}`;
+  facts.partitionId = group.tables.partitions.id(slot);
+  const messages = await group.readMessages(facts.partitionId, 0, EVERYTHING);
+  const found = new Map<string, number>();
+  messages.forEach((message, i) => {
+    if (message.offset !== i) fail(`${where}: offset ${message.offset} where ${i} was expected`);
+    const id = text(message.transactionId);
+    if (found.has(id)) fail(`${where}: ${id} is there twice`);
+    found.set(id, i);
+    if (!facts.submitted.has(id)) fail(`${where}: nobody sent ${id}`);
+    if (text(message.payload) !== payloadOf(id)) fail(`${where}: ${id} has another payload`);
+  });
+  const last = group.tables.partitions.lastOffset(slot);
+  if (messages.length !== last + 1) fail(`${where}: ${messages.length} messages, last is ${last}`);
+  for (const [id, offset] of facts.acknowledged) {
+    if (found.get(id) !== offset) {
+      fail(`${where}: ${id} was acknowledged at offset ${offset}, found at ${found.get(id)}`);
+    }
+  }
+  for (const { fresh } of facts.pushes) {
+    const stored = fresh.filter((id) => found.has(id)).length;
+    if (stored > 0 && stored < fresh.length) fail(`${where}: half of a push is there: ${fresh}`);
+  }
+  for (const [id, offset] of found) facts.confirm(id, offset);
+}
+
+function checkCursors(group: LocalGroup, facts: PartitionFacts, slot: number): void {
+  const { partitions, cursors, leases, names } = group.tables;
+  const seen = new Set<string>();
+  const first = partitions.firstCursor(slot);
+  for (let cursor = first; cursor >= 0; cursor = cursors.nextOnPartition(cursor)) {
+    const name = names.groupName(cursors.groupId(cursor));
+    const where = `${facts.queue}/${facts.name}/${name}`;
+    seen.add(name);
+    const known = facts.group(name);
+    known.busy = false;
+    const committed = cursors.committed(cursor);
+    if (committed < known.committed) fail(`${where}: cursor ${committed} < ${known.committed}`);
+    if (committed > known.committedAtMost) fail(`${where}: cursor ${committed} was never asked`);
+    known.committed = committed;
+    const attempt = cursors.attemptOffset(cursor);
+    if (attempt > partitions.lastOffset(slot) + 1) fail(`${where}: attempt at ${attempt}`);
+    const lease = cursors.lease(cursor);
+    const held =
+      lease < 0
+        ? null
+        : {
+            id: hex(leases.copyId(lease)),
+            first: leases.firstOffset(lease),
+            last: leases.batchEnd(lease),
+          };
+    if (held !== null && (held.last <= committed || held.last > partitions.lastOffset(slot))) {
+      fail(`${where}: lease ends at ${held.last}, cursor ${committed}`);
+    }
+    const expected = known.lease;
+    if (expected !== 'unknown' && (expected?.id !== held?.id || expected?.last !== held?.last)) {
+      fail(`${where}: lease ${JSON.stringify(held)}, answered ${JSON.stringify(expected)}`);
+    }
+    known.lease = held;
+  }
+  for (const [name, known] of facts.groups) {
+    known.busy = false;
+    if (seen.has(name)) continue;
+    const told = known.committed >= 0 || (known.lease !== null && known.lease !== 'unknown');
+    if (told) fail(`${facts.queue}/${facts.name}/${name}: the cursor is gone`);
+    known.lease = null;
+  }
+}
+
+function checkFiled(facts: PartitionFacts, found: ReadonlyMap<string, number>): void {
+  for (const id of facts.filed) {
+    if (found.get(id) !== facts.partitionId) fail(`${facts.name}: dead letter ${id} is gone`);
+  }
+  for (const [id, partition] of found) {
+    if (partition !== facts.partitionId) continue;
+    if (!facts.filedAtMost.has(id)) fail(`${facts.name}: nobody filed dead letter ${id}`);
+    facts.filed.add(id);
+  }
+}
+
+/** Sends stored ids again: every one is a duplicate of its first offset. */
+async function checkDedup(group: LocalGroup, facts: PartitionFacts, prng?: Prng): Promise<void> {
+  const all = [...facts.acknowledged.keys()];
+  const ids = prng === undefined ? all : all.filter(() => prng.nextBelow(8) === 0);
+  if (ids.length === 0) return;
+  const messages = ids.map((id) => ({ transactionId: id, payload: payloadOf(id) }));
+  const command = pushCommand(facts.queue, facts.name, messages);
+  const outcome = await group.submit(command, { deadlineMs: performance.now() + PATIENCE_MS });
+  const answer = outcome.kind === CommandKind.Push ? outcome.groups[0] : undefined;
+  ids.forEach((id, i) => {
+    const status = answer?.statuses[i];
+    const offset = answer?.offsets[i];
+    if (status === PushItemStatus.Duplicate && offset === facts.acknowledged.get(id)) return;
+    fail(`${facts.name}: ${id} sent again is answered ${status} at ${offset}`);
+  });
+  const hashes = Buffer.concat(ids.map((id) => hashOf(id)));
+  const span = { first: 0, last: all.length - 1 };
+  const { offsets } = await group.findIds(facts.partitionId, hashes, span);
+  ids.forEach((id, i) => {
+    const expected = facts.acknowledged.get(id);
+    if (offsets[i] !== expected) fail(`${facts.name}: ${id} is looked up at ${offsets[i]}`);
+  });
+}
+
+async function deadLetters(group: LocalGroup): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  const view = await group.view();
+  try {
+    const range = {
+      gte: Uint8Array.of(KEYSPACE.deadLetters),
+      lt: Uint8Array.of(KEYSPACE.deadLetters + 1),
+    };
+    for await (const [, value] of view.iterate(range)) {
+      const row = decodeDeadLetterRow(value);
+      found.set(hex(row.deadLetterId), row.partitionId);
+    }
+  } finally {
+    await view.close();
+  }
+  return found;
+}
+
+function queueRow(group: LocalGroup, name: string): QueueRow | undefined {
+  const { names, queues } = group.tables;
+  const tenant = names.tenant(TENANT);
+  return tenant === undefined ? undefined : queues.find(tenant, name);
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}
+
+function fail(what: string): never {
+  throw new BrokenPromise(what);
+}
