@@ -1,0 +1,223 @@
+/**
+ * The peers of one raft group over real sockets: implements PeerPort. It owns the raft port and one
+ * link per peer and chooses stream and lane for what is sent. It knows nothing about roles: whatever
+ * is lost or does not fit is sent again by whoever needs it.
+ */
+import { randomBytes } from 'node:crypto';
+import type { NodeId } from '../../common/ids.js';
+import { invariant } from '../../common/invariant.js';
+import type { Message } from '../core/index.js';
+import type {
+  DigestReport,
+  ForwardedPop,
+  LeaderView,
+  PeerHandlers,
+  PeerPort,
+  StateAnswer,
+  StateQuery,
+} from '../group/cluster/peer-port.js';
+import { FrameKind, FrameWriter } from './frame.js';
+import { STATE_PATH, type StreamKind } from './handshake.js';
+import { Inbound } from './inbound.js';
+import { writeMessage } from './message-codec.js';
+import { DEFAULT_LIMITS } from './options.js';
+import type { PeerAddress, PeerNetworkOptions, TransportContext } from './options.js';
+import type { Lane } from './outbox.js';
+import { PeerLink, type LinkHooks } from './peer-link.js';
+import { PeerServer } from './peer-server.js';
+import { writePop, writeTicket, type PopTicket } from './pop-codec.js';
+import { writeDigest, writeView } from './report-codec.js';
+import { callState, MAX_STATE_BYTES, type StateCall } from './state-call.js';
+import { decodeStateQuery, encodeStateAnswer, toHex } from './state-codec.js';
+import { sampledWarnings } from './warnings.js';
+
+/** Bytes waiting for the socket of one peer. */
+export interface QueueFigures {
+  readonly control: number;
+  readonly appends: number;
+  readonly commands: number;
+  readonly answers: number;
+}
+
+export class PeerNetwork implements PeerPort {
+  private readonly context: TransportContext;
+  private readonly server: PeerServer;
+  private readonly links = new Map<NodeId, PeerLink>();
+  private readonly calls = new Set<StateCall>();
+  private readonly writer = new FrameWriter();
+  private peers: readonly PeerAddress[];
+  private handlers: PeerHandlers | undefined;
+  private hooks: LinkHooks | undefined;
+
+  constructor(private readonly options: PeerNetworkOptions) {
+    const token = options.token?.trim() ?? '';
+    this.context = {
+      self: options.self,
+      token: token === '' ? null : token,
+      clusterId: toHex(options.clusterId),
+      directoryId: toHex(options.directoryId),
+      bootId: randomBytes(16).toString('hex'),
+      limits: { ...DEFAULT_LIMITS, ...options.limits },
+      tls: options.tls,
+      warnings: sampledWarnings(options.log),
+    };
+    this.peers = options.peers;
+    const state = {
+      maxBodyBytes: MAX_STATE_BYTES,
+      answer: (body: string) => this.answerState(body),
+    };
+    this.server = new PeerServer(this.context, {
+      routes: new Map([[STATE_PATH, state]]),
+      isMember: (peer) => this.links.has(peer),
+      arrived: (arrival) => {
+        const link = this.links.get(arrival.peer.nodeId);
+        if (link === undefined) arrival.socket.destroy();
+        else link.accept(arrival);
+      },
+    });
+  }
+
+  /** The bound port; 0 before start. */
+  get port(): number {
+    return this.server.port;
+  }
+
+  /** Whether streams stand in both directions. */
+  isConnected(peer: NodeId): boolean {
+    return this.links.get(peer)?.isUp ?? false;
+  }
+
+  figures(peer: NodeId): QueueFigures {
+    const bytes = (kind: StreamKind, lane: Lane): number =>
+      this.links.get(peer)?.queuedBytes(kind, lane) ?? 0;
+    return {
+      control: bytes('control', 'answer'),
+      appends: bytes('data', 'append'),
+      commands: bytes('data', 'command'),
+      answers: bytes('data', 'answer'),
+    };
+  }
+
+  async start(handlers: PeerHandlers): Promise<void> {
+    invariant(this.handlers === undefined, 'transport started twice');
+    this.handlers = handlers;
+    const inbound = new Inbound(this.options.self, handlers);
+    await this.server.start(this.options.listen);
+    this.hooks = {
+      frame: (link, stream, code, body) => inbound.frame(link, stream, code, body),
+      up: (link) => inbound.up(link),
+      down: (link) => {
+        if (this.hooks !== undefined) handlers.disconnected(link.address.nodeId);
+      },
+    };
+    this.setPeers(this.peers);
+  }
+
+  /** The members from now on; before `start` it only replaces the list. Streams to others end. */
+  setPeers(peers: readonly PeerAddress[]): void {
+    this.peers = peers;
+    const { hooks } = this;
+    if (hooks === undefined) return;
+    const wanted = new Map(peers.map((peer) => [peer.nodeId, peer]));
+    wanted.delete(this.options.self);
+    for (const [id, link] of [...this.links]) {
+      const address = wanted.get(id);
+      const { host, port } = link.address;
+      if (address?.host === host && address.port === port) continue;
+      this.links.delete(id);
+      link.stop();
+    }
+    for (const [id, address] of wanted) {
+      if (this.links.has(id)) continue;
+      const link = new PeerLink(address, this.context, hooks);
+      this.links.set(id, link);
+      link.start();
+    }
+  }
+
+  send(message: Message): void {
+    const [stream, lane] = routeOf(message);
+    const link = this.links.get(message.to);
+    if (link === undefined || !link.hasRoom(stream, lane)) return;
+    this.writer.begin(FrameKind.Message);
+    writeMessage(this.writer, message);
+    link.send(stream, lane, this.writer.finish());
+  }
+
+  forwardCommand(to: NodeId, bytes: Uint8Array): boolean {
+    const link = this.readyLink(to);
+    if (link === undefined) return false;
+    this.writer.begin(FrameKind.Command);
+    this.writer.payload(bytes);
+    return link.send('data', 'command', this.writer.finish());
+  }
+
+  forwardPop(to: NodeId, pop: ForwardedPop): boolean {
+    const link = this.readyLink(to);
+    if (link === undefined) return false;
+    writePop(this.writer.begin(FrameKind.Pop), pop);
+    return link.send('data', 'command', this.writer.finish());
+  }
+
+  cancelPop(to: NodeId, ticket: PopTicket): void {
+    writeTicket(this.writer.begin(FrameKind.PopCancel), ticket);
+    this.links.get(to)?.send('data', 'answer', this.writer.finish());
+  }
+
+  broadcastView(view: LeaderView): void {
+    writeView(this.writer.begin(FrameKind.View), view);
+    const frame = this.writer.finish();
+    for (const link of this.links.values()) link.send('data', 'answer', frame);
+  }
+
+  sendDigest(to: NodeId, report: DigestReport): void {
+    writeDigest(this.writer.begin(FrameKind.Digest), report);
+    this.links.get(to)?.send('data', 'answer', this.writer.finish());
+  }
+
+  async queryState(to: NodeId, query: StateQuery, timeoutMs: number): Promise<StateAnswer | null> {
+    const address = this.peers.find(({ nodeId }) => nodeId === to);
+    if (address === undefined) return null;
+    const call = callState(address, query, timeoutMs, this.context);
+    this.calls.add(call);
+    try {
+      return await call.answer;
+    } finally {
+      this.calls.delete(call);
+    }
+  }
+
+  /** Ends every connection; no handler is called for it. */
+  async stop(): Promise<void> {
+    this.hooks = undefined;
+    for (const call of this.calls) call.cancel();
+    for (const link of this.links.values()) link.stop();
+    this.links.clear();
+    await this.server.stop();
+  }
+
+  private readyLink(to: NodeId): PeerLink | undefined {
+    const link = this.links.get(to);
+    return link?.isUp === true && link.hasRoom('data', 'command') ? link : undefined;
+  }
+
+  private answerState(body: string): string | null {
+    const query = decodeStateQuery(body);
+    if (query === null || this.handlers === undefined) return null;
+    return encodeStateAnswer(this.handlers.state(query));
+  }
+}
+
+/** Votes, heartbeats and reads never queue behind appends. */
+function routeOf(message: Message): readonly [StreamKind, Lane] {
+  switch (message.kind) {
+    case 'append-request':
+    case 'propose':
+    case 'snapshot':
+      return ['data', 'append'];
+    case 'append-response':
+      return ['data', 'answer'];
+    default:
+      return ['control', 'answer'];
+  }
+}
