@@ -12,7 +12,7 @@ import { MACHINE_VERSION } from '../machine/machine.js';
 import { EMPTY_CONFIG, type ConfigState } from './core/index.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
-import { handOver, openGroupFiles, silentLog, unwind } from './group-files.js';
+import { handOver, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
 import type { GroupFigures } from './group-figures.js';
 import { ClusterGroup } from './group/cluster/cluster-group.js';
 import type { ClusterTiming } from './group/cluster/cluster-parts.js';
@@ -50,6 +50,7 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
     files.damaged.report = (error) => group.damaged(error);
     handOver(undo, files, () => group.stop());
     await group.start();
+    startScrub(options, files, undo);
     return { group, figures: files.figures, close: () => unwind(undo, options.log) };
   } catch (error) {
     await unwind(undo, options.log);
@@ -65,7 +66,6 @@ function buildGroup(options: ClusterGroupOptions, files: GroupFiles): ClusterGro
     ...{ directoryId, store, rows, ids, machine, tailIndex, clock },
     id: groupId(0),
     nodeId: self,
-    bootCount: clock.nowMs(),
     kinds: MACHINE_VERSION,
     tailCacheBytes: options.tailCacheBytes ?? 128 * MIB,
     log: options.log ?? silentLog,

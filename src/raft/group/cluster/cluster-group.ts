@@ -88,13 +88,16 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
     this.logClock = new LogClock(clock, 0);
     this.wheel = new DeadlineWheel(this.nowMs);
     this.watch = new QuorumWatch(this.nowMs, parts.timing.tickMs);
-    this.state = new StateSide({ ...parts, wal: parts.walPort }, {
-      outcomes: this,
-      nowMicros: () => this.nowMicros(),
-      applied: (entry) => this.afterApply(entry),
-      applyFailed: (entry, error) => this.applyFailed(entry, error),
-      failed: (error) => this.poison('NODE-LOCAL', error, this.state.appliedIndex),
-    });
+    this.state = new StateSide(
+      { ...parts, wal: parts.walPort },
+      {
+        outcomes: this,
+        nowMicros: () => this.nowMicros(),
+        applied: (entry) => this.afterApply(entry),
+        applyFailed: (entry, error) => this.applyFailed(entry, error),
+        failed: (error) => this.poison('NODE-LOCAL', error, this.state.appliedIndex),
+      },
+    );
     this.tables = this.state.tables;
     const firstProposal = ((clock.nowMs() % 0x10_0000) + 1) * TWO_32;
     this.intake = new Intake(this.wheel, (call) => this.forwardCall(call), firstProposal);
@@ -440,7 +443,8 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
   }
 
   private submitOpenSession(): void {
-    const { nodeId, directoryId, bootCount, machine, peers } = this.parts;
+    const { nodeId, directoryId, machine, peers } = this.parts;
+    const bootCount = this.tables.sessions.bootCountOf(nodeId) + 1;
     const bytes = machine.commands.openSession(nodeId, directoryId, bootCount);
     const target = this.routeTarget();
     if (target === nodeId) this.packer.add(bytes, null);

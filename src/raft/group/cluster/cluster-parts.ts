@@ -25,8 +25,6 @@ export interface ClusterGroupParts extends Omit<StateSideParts, 'wal'> {
   readonly nodeId: NodeId;
   /** 16 bytes, minted with the data directory. */
   readonly directoryId: Uint8Array;
-  /** Grows with every boot of the directory. */
-  readonly bootCount: number;
   readonly kinds: number;
   readonly timing: ClusterTiming;
   /** Membership as of the applied index. */

@@ -1,0 +1,136 @@
+/** Three members in one process: writes through any node, reads, pops, leader changes, restarts. */
+import { ClusterHarness } from '../../../../test/support/cluster-harness.js';
+import {
+  ackCommand,
+  asPush,
+  pushCommand,
+  registerCommand,
+  TENANT,
+} from '../../../../test/support/group-commands.js';
+import { CommandKind } from '../../../machine/commands/catalogue.js';
+import type { PopRequest } from '../group.js';
+
+function popRequest(queue: string, group: string, wait = false): PopRequest {
+  return {
+    tenant: TENANT,
+    scope: 'queue',
+    queue,
+    partition: '',
+    namespace: '',
+    task: '',
+    group,
+    maxMessages: 10,
+    maxPartitions: 1,
+    leaseSeconds: 30,
+    commitOnDelivery: false,
+    wait,
+    intent: { mode: 'all', instantMicros: 0 },
+    conflation: null,
+    autopilot: null,
+  };
+}
+
+function push(cluster: ClusterHarness, node: number, id: string): Promise<number> {
+  return cluster
+    .group(node)
+    .submit(pushCommand('q', 'p', [{ transactionId: id, payload: `"${id}"` }]), cluster.soon())
+    .then((outcome) => asPush(outcome).groups[0]?.offsets[0] ?? -1);
+}
+
+jest.setTimeout(60_000);
+
+describe('cluster group', () => {
+  let cluster: ClusterHarness;
+
+  beforeEach(async () => {
+    cluster = await ClusterHarness.create();
+  });
+
+  afterEach(() => cluster.remove());
+
+  it('pushes through one node, pops through the second, acks through the third', async () => {
+    await cluster.leader();
+    expect(await push(cluster, 1, 'a')).toBe(0);
+    expect(await push(cluster, 2, 'b')).toBe(1);
+    expect(await push(cluster, 3, 'a')).toBe(0);
+
+    await cluster.group(2).submit(registerCommand('q', 'g'), cluster.soon());
+    await cluster.group(2).readBarrier(cluster.soon());
+    const popped = await cluster.group(2).pop(popRequest('q', 'g'), cluster.soon());
+    const range = popped.grant?.ranges[0];
+    expect(range).toMatchObject({ firstOffset: 0, lastOffset: 1, deliveryAttempt: 1 });
+    const messages = await cluster.group(2).readMessages(range?.partitionId ?? 0, 0, 1);
+    expect(messages.map((m) => Buffer.from(m.payload).toString())).toEqual(['"a"', '"b"']);
+
+    const acked = await cluster.group(3).submit(
+      ackCommand('g', {
+        partitionId: range?.partitionId ?? 0,
+        leaseId: popped.grant?.leaseId ?? new Uint8Array(16),
+        first: 0,
+        last: 1,
+      }),
+      cluster.soon(),
+    );
+    expect(acked).toMatchObject({ kind: CommandKind.Ack, targets: [{ leaseReleased: true }] });
+    await cluster.settled();
+    const digests = cluster.running.map((id) => cluster.group(id).status().applied);
+    expect(new Set(digests).size).toBe(1);
+  });
+
+  it('wakes a pop parked on a follower and keeps it over a leader change', async () => {
+    const leader = await cluster.leader();
+    const [follower] = cluster.running.filter((id) => id !== leader);
+    const node = follower ?? 0;
+    await cluster.group(node).submit(registerCommand('q', 'g'), cluster.soon());
+    const waiting = cluster.group(node).pop(popRequest('q', 'g', true), cluster.soon(15_000));
+    await cluster.stop(leader);
+    await cluster.leader();
+    await push(cluster, node, 'late');
+    const popped = await waiting;
+    expect(popped.grant?.ranges[0]).toMatchObject({ firstOffset: 0, lastOffset: 0 });
+    expect(cluster.lines.map((line) => line.event)).toContain('raft: leadership handed off');
+  });
+
+  it('answers every push exactly once over kills of the leader', async () => {
+    const offsets: number[] = [];
+    for (let i = 0; i < 60; i += 1) {
+      if (i % 20 === 10) {
+        const leader = await cluster.leader();
+        await cluster.kill(leader);
+        const [alive] = cluster.running;
+        offsets.push(await push(cluster, alive ?? 0, `m${i}`));
+        await cluster.start(leader);
+        continue;
+      }
+      const nodes = cluster.running;
+      offsets.push(await push(cluster, nodes[i % nodes.length] ?? 0, `m${i}`));
+    }
+    expect(offsets).toEqual(Array.from({ length: 60 }, (_, i) => i));
+    await cluster.settled();
+    for (const id of cluster.running) {
+      const { partitions } = cluster.group(id).tables;
+      expect(partitions.lastOffset(partitions.byId(1 as never))).toBe(59);
+    }
+  }, 60_000);
+
+  it('refuses a voter that comes back with an empty directory', async () => {
+    await cluster.leader();
+    await push(cluster, 1, 'a');
+    await cluster.settled();
+    const { rm } = await import('node:fs/promises');
+    await cluster.stop(3);
+    await rm(`${cluster.directory}/n3`, { recursive: true });
+    await expect(cluster.start(3)).rejects.toThrow(/bound to data directory/);
+  });
+
+  it('does not serve reads on a leader cut off from the others', async () => {
+    const leader = await cluster.leader();
+    cluster.isolate(leader);
+    await expect(cluster.group(leader).readBarrier(cluster.soon(600))).rejects.toMatchObject({
+      name: 'QueenError',
+    });
+    cluster.network.heal();
+    await cluster.leader();
+    await cluster.group(leader).readBarrier(cluster.soon());
+  });
+});
