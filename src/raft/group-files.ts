@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { nodeId } from '../common/ids.js';
 import { IdIndex } from '../storage/id-index/index.js';
 import { DiskGate, Overlay, Store } from '../storage/index.js';
+import { BackgroundScrub, type ScrubPace } from './background-scrub.js';
 import type { GroupLog, MachineParts } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
 import { readFigures, type GroupFigures } from './group-figures.js';
@@ -33,6 +34,8 @@ export interface GroupFilesOptions {
   readonly storeBufferBytes?: number;
   /** Marks of the disk gate, percent used; `null` leaves the gate out. */
   readonly diskGate?: { readonly highPercent: number; readonly lowPercent: number } | null;
+  /** Pace of the background checks; absent: none run. */
+  readonly scrub?: ScrubPace;
   readonly log?: GroupLog;
   /** Tests put the log on a disk that fails. */
   readonly files?: FilePort;
@@ -104,6 +107,17 @@ export function handOver(undo: Undo, files: GroupFiles, stop: () => Promise<void
   const { diskGate } = files;
   if (diskGate !== undefined) undo.push(() => Promise.resolve(diskGate.stop()));
   undo.push(stop);
+}
+
+/** The background checks of a group that serves; what they find stops it. They end before it does. */
+export function startScrub(options: GroupFilesOptions, files: GroupFiles, undo: Undo): void {
+  if (options.scrub === undefined) return;
+  const { wal, store, damaged } = files;
+  const log = options.log ?? silentLog;
+  const report = (error: Error): void => damaged.report?.(error);
+  const scrub = new BackgroundScrub({ wal, store, log, damaged: report }, options.scrub);
+  scrub.start();
+  undo.push(() => scrub.stop());
 }
 
 /** Undoes what was opened, newest first. A step that fails hides neither the others nor the cause. */

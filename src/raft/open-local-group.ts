@@ -8,8 +8,8 @@ import { groupId, nodeId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { lockDirectory } from './directory-lock.js';
-import type { GroupFilesOptions, Undo } from './group-files.js';
-import { handOver, openGroupFiles, silentLog, unwind } from './group-files.js';
+import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
+import { handOver, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
 import { LocalGroup } from './group/local-group.js';
 import type { GroupFigures } from './group-figures.js';
 
@@ -36,8 +36,13 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
   const lock = await lockDirectory(directory);
   const undo: Undo = [() => lock.release()];
   try {
-    const { group, figures } = await buildGroup(options, undo);
+    const files = await openGroupFiles(options, undo);
+    const group = buildGroup(options, files);
+    files.damaged.report = (error) => group.damaged(error);
+    handOver(undo, files, () => group.stop());
     await group.start();
+    startScrub(options, files, undo);
+    const { figures } = files;
     return { group, figures, close: () => unwind(undo, options.log) };
   } catch (error) {
     await unwind(undo, options.log);
@@ -45,14 +50,10 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
   }
 }
 
-async function buildGroup(
-  options: LocalGroupOptions,
-  undo: Undo,
-): Promise<Pick<OpenedLocalGroup, 'group' | 'figures'>> {
-  const files = await openGroupFiles(options, undo);
+function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {
   const { store, rows, ids, machine, tailIndex, diskGate, directoryId } = files;
   const { logKeepEntries } = options;
-  const group = new LocalGroup({
+  return new LocalGroup({
     ...{ directoryId, store, rows, ids, machine, tailIndex },
     id: groupId(0),
     nodeId: nodeId(options.nodeId),
@@ -66,7 +67,4 @@ async function buildGroup(
     ...(diskGate === undefined ? {} : { diskGate }),
     ...(logKeepEntries === undefined ? {} : { logKeepEntries }),
   });
-  files.damaged.report = (error) => group.damaged(error);
-  handOver(undo, files, () => group.stop());
-  return { group, figures: files.figures };
 }

@@ -31,6 +31,11 @@ export async function openGroups(config: QueenConfig, logger: Logger): Promise<G
     tailCacheBytes: Math.min(raft.logCacheBytes, memoryBytes() / CACHE_SHARE),
     windowMinSeconds: Math.ceil(retention.txnWindowMinMs / SECOND_MS),
     diskGate: { highPercent: storage.diskHighPct, lowPercent: storage.diskLowPct },
+    scrub: {
+      bytesPerSecond: storage.scrubBytesPerSecond,
+      rowsPerSecond: storage.storeScrubRowsPerSecond,
+      storeEveryMs: storage.storeScrubEveryMs,
+    },
     log: logger.child('rsm'),
   });
   return new Groups([opened]);

@@ -44,7 +44,7 @@ export class IdIndex implements IdIndexPort {
   private failure: Error | null = null;
   private pending: PendingRead[] = [];
   /** The manifest row written last. */
-  private named = new Uint8Array(0);
+  private named: Uint8Array = new Uint8Array(0);
   private runsAreMissing = false;
   private readonly lookups = new EntryLookups();
   private readonly journalOfAdds = new IdJournal();
