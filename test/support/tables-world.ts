@@ -2,7 +2,13 @@
  * Tables and a model of plain Maps side by side, with a row store: each step does the same to both.
  * Steps check on the way that both find the same things.
  */
-import type { ConsumerGroupId, Micros, PartitionId, QueueId } from '../../src/common/ids.js';
+import type {
+  ConsumerGroupId,
+  Micros,
+  PartitionId,
+  QueueId,
+  TenantId,
+} from '../../src/common/ids.js';
 import { micros } from '../../src/common/ids.js';
 import type { QueueOptions } from '../../src/machine/commands/catalogue.js';
 import { StartMode } from '../../src/machine/commands/catalogue.js';
@@ -147,6 +153,9 @@ export class World {
       this.tables.loadRow(bytes, this.store.get(key)!);
     }
     this.tables.finishLoad();
+    const numbers = GROUPS.map((name) => this.tables.names.group(1 as TenantId, name));
+    expect(numbers).toEqual(GROUPS.map((_, i) => i + 1));
+    expect(GROUPS).toContain(this.tables.names.groupName(3 as ConsumerGroupId));
     const before = this.store.size;
     let puts = 0;
     this.tables.flushDirty({ get: () => undefined, put: () => puts++, delete: () => puts++ });
