@@ -2,8 +2,10 @@
  * Prometheus metrics of a real broker: the exposition parses, every family is there, and each value
  * moves when its event happens, by as much as it happened.
  */
-import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { TestBroker } from '../support/broker.js';
 import { readExposition, type ReadFamily } from '../support/exposition.js';
 
@@ -324,6 +326,20 @@ describe('one broker', () => {
 });
 
 const applied = (scrape: Scrape): number => scrape.value('queen_raft_index{kind="applied"}');
+
+it('has every family in docs/metrics.md, and that page has no other', () => {
+  const page = readFileSync(join(process.cwd(), 'docs/metrics.md'), 'utf8');
+  const tables = page.slice(0, page.indexOf('Not there yet')).split('\n');
+  const rows = tables.filter((line) => line.startsWith('| `queen_'));
+  const named = rows.flatMap((row) => [
+    ...row
+      .split('|', 2)
+      .join('')
+      .matchAll(/`(queen_\w+)`/g),
+  ]);
+  const names = named.map(([, name = '']) => name);
+  expect(names.sort()).toEqual(Object.keys({ ...ALWAYS, ...SWITCHED }).sort());
+});
 
 it('shows a closed disk gate', async () => {
   const broker = await TestBroker.start({ QUEEN_RAFT_DISK_HIGH_PCT: '1' });
