@@ -8,20 +8,36 @@ import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
 import type { Logger } from '../logging/index.js';
 import { LOGGER } from '../logging/index.js';
-import { Groups } from './groups.service.js';
-import { openLocalGroup } from './open-local-group.js';
+import { nodeId } from '../common/ids.js';
+import type { GroupLog } from './group/ports.js';
+import { Groups, type OwnedGroup } from './groups.service.js';
+import { openClusterGroup } from './open-cluster-group.js';
+import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
+import { PeerNetwork } from './transport/index.js';
 
 const SECOND_MS = 1000;
+const MIB = 1024 * 1024;
+/** Identity of clusters without QUEEN_CELL_ID. */
+const CLUSTER_ID = 'cluster';
+/** Boot wait for a leader; then the port opens and answers 503 until there is one. */
+const BOOT_WAIT_MS = 30_000;
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** The entry cache takes at most this part of the memory the process may have. */
 const CACHE_SHARE = 8;
 
 /** Opens what the configuration names. */
 export async function openGroups(config: QueenConfig, logger: Logger): Promise<Groups> {
+  const log = logger.child('rsm');
+  const opened = config.raft.clustered
+    ? await openMember(config, log)
+    : await openLocalGroup(fileOptions(config, log));
+  return new Groups([opened]);
+}
+
+/** What both replicators take from the configuration. */
+function fileOptions(config: QueenConfig, log: GroupLog): LocalGroupOptions {
   const { raft, storage, retention } = config;
-  if (raft.clustered) {
-    throw new Error('QUEEN_RAFT_REPLICATOR: this build serves the local replicator only');
-  }
-  const opened = await openLocalGroup({
+  return {
     directory: raft.dir,
     nodeId: raft.nodeId,
     segmentBytes: storage.segmentBytes,
@@ -36,9 +52,56 @@ export async function openGroups(config: QueenConfig, logger: Logger): Promise<G
       rowsPerSecond: storage.storeScrubRowsPerSecond,
       storeEveryMs: storage.storeScrubEveryMs,
     },
-    log: logger.child('rsm'),
+    log,
+  };
+}
+
+async function openMember(config: QueenConfig, log: GroupLog): Promise<OwnedGroup> {
+  const { raft, planner } = config;
+  const opened = await openClusterGroup({
+    ...fileOptions(config, log),
+    clusterId: config.server.cellId ?? CLUSTER_ID,
+    voters: raft.peers.length === 0 ? [raft.nodeId] : raft.peers.map((peer) => peer.nodeId),
+    timing: {
+      tickMs: raft.heartbeatMs,
+      electionTicks: Math.max(2, Math.round(raft.electionMs / raft.heartbeatMs)),
+      heartbeatTicks: 1,
+      pipelineEntries: planner.pipelineEntries,
+      logCacheBytes: Math.min(raft.logCacheBytes, memoryBytes() / CACHE_SHARE),
+      leaderLeaseMs: planner.leaderLeaseMs,
+      readyLagEntries: raft.readyLagEntries,
+      bootWaitMs: BOOT_WAIT_MS,
+    },
+    connect: ({ directoryId, clusterId }) => connectPeers(config, log, { directoryId, clusterId }),
   });
-  return new Groups([opened]);
+  const { nodeId, applied } = opened.group.status();
+  log.info('openraft replicator open', { node: nodeId, size: raft.peers.length || 1, applied });
+  return opened;
+}
+
+function connectPeers(
+  config: QueenConfig,
+  log: GroupLog,
+  own: { readonly directoryId: Uint8Array; readonly clusterId: string },
+): PeerNetwork {
+  const { raft, server } = config;
+  const listen = raft.listen ?? { host: '127.0.0.1', port: 0 };
+  if (raft.token === null && !LOOPBACK.has(listen.host) && raft.peers.length > 1) {
+    log.warn('the raft port listens beyond loopback without QUEEN_RAFT_TOKEN', {});
+  }
+  return new PeerNetwork({
+    self: nodeId(raft.nodeId),
+    peers: raft.peers.map((peer) => ({ nodeId: nodeId(peer.nodeId), ...peer.raft })),
+    listen,
+    token: raft.token,
+    clusterId: new TextEncoder().encode(own.clusterId),
+    directoryId: own.directoryId,
+    limits: {
+      maxFrameBytes: 2 * server.maxBodyBytes + MIB,
+      commandQueueBytes: raft.forwardInflightBytes,
+    },
+    log,
+  });
 }
 
 /** Memory of the container, else of the machine. */

@@ -29,7 +29,7 @@ export class SessionTableImpl implements SessionTable {
   private readonly dirty = new Set<number>();
 
   /**
-   * Ends the node's older session. A late entry of an older boot of the same directory (or an older
+   * Ends the node's older session. A repeat of this boot's entry, a late one of an older boot (or an older
    * log position) changes nothing: the newer session stays.
    */
   open(session: number, nodeId: number, directoryId: Uint8Array, bootCount: number): void {
@@ -37,7 +37,7 @@ export class SessionTableImpl implements SessionTable {
     const current = this.byNode.get(nodeId);
     if (current !== undefined) {
       const sameDirectory = current.directoryId.every((byte, i) => byte === directoryId[i]);
-      if (session <= current.id || (sameDirectory && bootCount < current.bootCount)) return;
+      if (session <= current.id || (sameDirectory && bootCount <= current.bootCount)) return;
       this.byId.delete(current.id);
     }
     const seen = new SeenWindow();

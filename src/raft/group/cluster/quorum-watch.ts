@@ -37,7 +37,7 @@ export class QuorumWatch {
   /** ms since a majority was heard; null before anything is known. */
   quorumAckMs(status: CoreStatus): number | null {
     if (status.role === 'leader') return this.ownQuorumAckMs(status);
-    return this.view === null ? null : this.view.quorumAckMs + this.viewAgeMs;
+    return this.view === null ? null : Math.round(this.view.quorumAckMs + this.viewAgeMs);
   }
 
   buildView(status: CoreStatus): LeaderView {
