@@ -3,19 +3,24 @@
  * the request's `close`, which also fires on a body fully read): see architecture.md §11 lesson 8.
  * The abort signal is made only for calls that wait.
  */
-import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 
 export class ClientPresence {
-  private readonly response: ServerResponse;
   private controller: AbortController | null = null;
   private gone: boolean;
+  private isDelivered = false;
   private onLost: (() => void) | null = null;
 
   constructor(reply: FastifyReply) {
-    this.response = reply.raw;
-    this.gone = this.response.destroyed;
-    this.response.once('close', () => this.closed());
+    const response = reply.raw;
+    // The response lets go of its socket when it finishes.
+    const { socket } = reply.request.raw;
+    this.gone = response.destroyed;
+    // Node says `finish` (and `writableFinished`) also for bytes that were dropped with their socket.
+    response.once('finish', () => {
+      this.isDelivered = !socket.destroyed && socket.errored === null;
+    });
+    response.once('close', () => this.closed());
   }
 
   /** Aborts when the client goes away before the last byte of the answer, or on `stopWaiting`. */
@@ -41,7 +46,7 @@ export class ClientPresence {
   }
 
   private closed(): void {
-    if (this.response.writableFinished) return;
+    if (this.isDelivered) return;
     this.gone = true;
     this.controller?.abort();
     this.onLost?.();

@@ -41,6 +41,7 @@ export class QueryTextError extends HttpException {
 const DECIMAL = /^[+-]?\d+$/;
 const INT32_MIN = -2_147_483_648;
 const INT32_MAX = 2_147_483_647;
+const U64_MAX = 18_446_744_073_709_551_615n;
 
 /** Strict int32; absent → fallback. */
 export function strictInt32(values: QueryValues, name: string, fallback: number): number {
@@ -55,9 +56,10 @@ export function strictInt32(values: QueryValues, name: string, fallback: number)
 export function strictUint(values: QueryValues, name: string): number | undefined {
   const text = values[name];
   if (text === undefined) return undefined;
-  const value = /^\+?\d+$/.test(text) ? Number(text) : NaN;
-  if (!(value <= 1.8446744073709552e19)) throw new QueryTextError(name, 'u64');
-  return value;
+  if (!/^\+?\d+$/.test(text) || BigInt(text.replace('+', '')) > U64_MAX) {
+    throw new QueryTextError(name, 'u64');
+  }
+  return Number(text);
 }
 
 /** Strict boolean (`true` / `false`); absent → undefined. */

@@ -55,6 +55,11 @@ export class PopService implements OnModuleDestroy {
     @Inject(DeliveredIds) private readonly delivered: DeliveredIds,
   ) {}
 
+  /** Pops of this node's clients that wait for a message now. */
+  get parked(): number {
+    return this.waiting.size;
+  }
+
   /** The first step of a graceful stop: nobody waits here any more. */
   onModuleDestroy(): void {
     this.draining = true;

@@ -28,7 +28,7 @@ export function preparePush(
   mint: UuidMint,
   producerSub: Uint8Array | null,
 ): PreparedPush {
-  checkTargets(scan);
+  checkItems(scan);
   const { count } = scan;
   const minted = mintTexts(scan, mint);
   const batch = new PushBatch(count, scan.body, scan.arena.bytes);
@@ -49,12 +49,28 @@ export function preparePush(
   return { batch, firstOf };
 }
 
-function checkTargets(scan: PushScan): void {
-  for (let target = 0; target < scan.targets.count; target += 1) {
-    const names = { queue: scan.queueText(target), partition: scan.partitionText(target) };
-    const text = nameRefusal(names);
-    if (text !== undefined) throw new QueenError('name_too_long', text);
+/** In item order; names are checked where their target is first named. */
+function checkItems(scan: PushScan): void {
+  let checked = 0;
+  for (let i = 0; i < scan.count; i += 1) {
+    const target = scan.targetOf[i] ?? 0;
+    if (target >= checked) {
+      checkNames(scan, target);
+      checked = target + 1;
+    }
+    if (((scan.flags[i] ?? 0) & ITEM_HAS_ID) === 0) continue;
+    if ((scan.idEnds[i] ?? 0) - (scan.idStarts[i] ?? 0) <= MAX_TRANSACTION_ID_BYTES) continue;
+    throw new QueenError(
+      'bad_request',
+      `items[${i}].transactionId is longer than ${MAX_TRANSACTION_ID_BYTES} bytes`,
+    );
   }
+}
+
+function checkNames(scan: PushScan, target: number): void {
+  const names = { queue: scan.queueText(target), partition: scan.partitionText(target) };
+  const text = nameRefusal(names);
+  if (text !== undefined) throw new QueenError('name_too_long', text);
 }
 
 /** Mints an id per item; its text goes to the scan's arena where an item brought no transactionId. */
@@ -79,12 +95,6 @@ function takeItem(
   const own = (flags & ITEM_HAS_ID) !== 0;
   const start = own ? (scan.idStarts[i] ?? 0) : from.textAt;
   const end = own ? (scan.idEnds[i] ?? 0) : from.textAt + UUID_TEXT_BYTES;
-  if (end - start > MAX_TRANSACTION_ID_BYTES) {
-    throw new QueenError(
-      'bad_request',
-      `items[${i}].transactionId is longer than ${MAX_TRANSACTION_ID_BYTES} bytes`,
-    );
-  }
   const inArena = !own || (flags & ITEM_ID_IN_ARENA) !== 0;
   batch.idStarts[i] = start;
   batch.idEnds[i] = end;

@@ -35,6 +35,15 @@ export class TestBroker {
     return new TestBroker(directory, env, app, port);
   }
 
+  get portNumber(): number {
+    return this.port;
+  }
+
+  /** The application itself, to break a part of it on purpose. */
+  get nest(): NestFastifyApplication {
+    return this.app;
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
@@ -60,10 +69,16 @@ export class TestBroker {
   }
 
   /** Sends a body as it is: broken JSON, exact payload bytes. */
-  async send(method: string, path: string, body?: string | Uint8Array): Promise<HttpAnswer> {
+  async send(
+    method: string,
+    path: string,
+    body?: string | Uint8Array<ArrayBuffer>,
+    options: { readonly headers?: Record<string, string>; readonly signal?: AbortSignal } = {},
+  ): Promise<HttpAnswer> {
     const response = await fetch(this.url + path, {
       method,
       ...(body === undefined ? {} : { body }),
+      ...options,
     });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: parse(text) };

@@ -35,7 +35,7 @@ export class ConsumerLane {
   readonly inFlight = new Set<number>();
   /** Slots whose start needs the append rows; resolved in batches by the dispatcher. */
   readonly lookups = new Set<number>();
-  /** Starts found by lookups, by partition id; a cursor replaces them once claimed. */
+  /** Starts found by lookups or first contact, by partition id; a cursor replaces them once claimed. */
   readonly seeds = new Map<number, number>();
   /** Ends of batches whose exact size had to be read from rows, by partition id. */
   readonly cuts = new Map<number, { readonly first: number; readonly last: number }>();
@@ -112,8 +112,8 @@ export class ConsumerLane {
 
   /** Inspects with lookup results taken into account. */
   inspectSlot(context: InspectContext, slot: number, policy: StartPolicy): Inspection {
-    const verdict = inspect(context, { slot, groupId: this.groupId, policy }, this.scratch);
-    if (verdict !== Verdict.Lookup) return this.scratch;
+    inspect(context, { slot, groupId: this.groupId, policy }, this.scratch);
+    if (this.scratch.cursorSlot >= 0) return this.scratch;
     const seed = this.seeds.get(this.tables.partitions.id(slot));
     if (seed === undefined) return this.scratch;
     this.scratch.cursorVersion = 0;
@@ -132,6 +132,19 @@ export class ConsumerLane {
     }
     list.pushBack(pop);
     this.pinnedReady.add(slot);
+  }
+
+  /**
+   * First contact of an unregistered group that wants new messages only: the tail of this moment is
+   * where it starts, also for its later pops, until a cursor or a registration says otherwise.
+   */
+  seedAtTail(slot: number, pop: WaitingPop): void {
+    const { partitions, cursors } = this.tables;
+    const id = partitions.id(slot);
+    if (pop.request.intent.mode !== 'new' || this.seeds.has(id)) return;
+    if (cursors.find(slot, this.groupId) >= 0) return;
+    if (this.tables.registrations.find(this.queueId, this.groupId) !== undefined) return;
+    this.seeds.set(id, partitions.lastOffset(slot));
   }
 
   /** Intent of the oldest pop pinned to the slot: it decides the start of an unregistered group. */

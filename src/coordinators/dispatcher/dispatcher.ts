@@ -169,11 +169,13 @@ export class Dispatcher {
     const slot =
       queue === undefined ? -1 : this.host.tables.partitions.find(queue.id, pop.request.partition);
     if (queue === undefined || group === undefined || slot < 0) {
+      pop.sawNoPartition = true;
       if (pop.request.wait) this.absent.add(pop);
       else pop.answer(EMPTY);
       return;
     }
     const lane = this.lane(queue, group);
+    if (!pop.sawNoPartition) lane.seedAtTail(slot, pop);
     lane.addPinned(slot, pop);
     this.touch(lane);
   }

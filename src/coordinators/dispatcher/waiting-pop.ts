@@ -35,6 +35,8 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
   previous: WaitingPop | null = null;
   list: WaitingList | null = null;
   settled = false;
+  /** It came before its partition existed, so nothing in there is old to it. */
+  sawNoPartition = false;
   readonly request: PopRequest;
   readonly ticket: PopTicket;
   readonly claimBeforeMs: number;

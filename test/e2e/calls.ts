@@ -1,0 +1,139 @@
+/**
+ * The calls that nearly every end-to-end test makes, short: push, pop, ack, depth, and waiting with a
+ * deadline instead of sleeping. Each test works on queues of its own, so that a file needs one broker.
+ */
+import { PopService } from '../../src/leases/pop.service.js';
+import type { HttpAnswer, TestBroker } from '../support/broker.js';
+
+/* eslint-disable @typescript-eslint/no-explicit-any -- answers are looked into freely */
+
+let queues = 0;
+
+/** A queue name no other test of this file uses. */
+export function freshQueue(hint = 'q'): string {
+  queues += 1;
+  return `${hint}-${queues}`;
+}
+
+export interface Item {
+  readonly id?: string;
+  readonly partition?: string;
+  readonly payload?: unknown;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean>>;
+
+export interface AckItem {
+  readonly id: string;
+  readonly status?: string;
+  readonly error?: string;
+}
+
+export class Calls {
+  constructor(readonly broker: TestBroker) {}
+
+  /** Pushes items; texts are transactionIds. Answers the rows of the 201. */
+  async push(queue: string, ...items: readonly (Item | string)[]): Promise<any[]> {
+    const answer = await this.broker.post('/api/v1/push', {
+      items: items.map((item) => pushItem(queue, item)),
+    });
+    if (answer.status !== 201) throw new Error(`push answered ${answer.status}: ${answer.text}`);
+    return answer.json;
+  }
+
+  pop(queue: string, query: Query = {}): Promise<HttpAnswer> {
+    return this.broker.get(`/api/v1/pop/queue/${encodeURIComponent(queue)}${queryText(query)}`);
+  }
+
+  popPinned(queue: string, partition: string, query: Query = {}): Promise<HttpAnswer> {
+    const path = `${encodeURIComponent(queue)}/partition/${encodeURIComponent(partition)}`;
+    return this.broker.get(`/api/v1/pop/queue/${path}${queryText(query)}`);
+  }
+
+  discover(query: Query): Promise<HttpAnswer> {
+    return this.broker.get(`/api/v1/pop${queryText(query)}`);
+  }
+
+  /** Acks messages of one popped partition under its lease. */
+  async ack(
+    popped: any,
+    group: string | undefined,
+    ...items: (AckItem | string)[]
+  ): Promise<any[]> {
+    const { partitionId, leaseId } = popped;
+    const acknowledgments = items.map((item) => {
+      const { id, ...rest } = typeof item === 'string' ? { id: item } : item;
+      return { transactionId: id, partitionId, leaseId, ...rest };
+    });
+    const answer = await this.broker.post('/api/v1/ack/batch', {
+      ...(group === undefined ? {} : { consumerGroup: group }),
+      acknowledgments,
+    });
+    if (answer.status !== 200) throw new Error(`ack answered ${answer.status}: ${answer.text}`);
+    return answer.json;
+  }
+
+  configure(queue: string, options: Readonly<Record<string, unknown>>): Promise<HttpAnswer> {
+    return this.broker.post('/api/v1/configure', { queue, options });
+  }
+
+  async depth(queue: string, group?: string): Promise<any> {
+    const path = `/api/v1/resources/queues/${encodeURIComponent(queue)}/depth`;
+    return (await this.broker.get(path + (group === undefined ? '' : `?group=${group}`))).json;
+  }
+
+  async detail(queue: string): Promise<any> {
+    return (await this.broker.get(`/api/v1/resources/queues/${encodeURIComponent(queue)}`)).json;
+  }
+
+  /** Starts a pop that waits, and resolves once the broker has parked it. */
+  async park(start: () => Promise<HttpAnswer>): Promise<{ answer: Promise<HttpAnswer> }> {
+    const before = this.parked;
+    const answer = start();
+    await eventually(async () => (this.parked > before ? true : null));
+    // Its registration, if it needs one, is committed before that of a call that comes later.
+    await this.broker.get('/status');
+    return { answer };
+  }
+
+  /** Pops that wait at the broker. */
+  get parked(): number {
+    return this.broker.nest.get(PopService, { strict: false }).parked;
+  }
+}
+
+function pushItem(queue: string, item: Item | string): unknown {
+  const { id, partition, payload } = typeof item === 'string' ? { id: item } : item;
+  return {
+    queue,
+    ...(partition === undefined ? {} : { partition }),
+    ...(id === undefined ? {} : { transactionId: id }),
+    payload: payload === undefined ? { id } : payload,
+  };
+}
+
+export function queryText(query: Query): string {
+  const pairs = Object.entries(query).map(
+    ([name, value]) => `${name}=${encodeURIComponent(String(value))}`,
+  );
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
+}
+
+/** The transactionIds of a pop answer, [] when it was empty. */
+export function idsOf(answer: HttpAnswer): string[] {
+  return (answer.json?.messages ?? []).map((message: any) => message.transactionId);
+}
+
+/** Repeats `attempt` until it gives something, for at most `withinMs`. */
+export async function eventually<T>(
+  attempt: () => Promise<T | null | undefined>,
+  withinMs = 5_000,
+): Promise<T> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const result = await attempt();
+    if (result !== null && result !== undefined) return result;
+    if (Date.now() > until) throw new Error(`nothing within ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
