@@ -49,7 +49,7 @@ function registerNumber(
         const samples = samplesOf(read());
         this.reset();
         // A gauge without labels would show 0 for a number nobody has.
-        if (samples.length === 0) this.remove();
+        if (samples.length === 0 && labels === undefined) this.remove();
         for (const sample of samples) this.set({ ...sample.labels }, sample.value);
       },
     });

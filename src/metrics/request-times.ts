@@ -17,9 +17,13 @@ interface Counts {
   sum: number;
 }
 
+type Classes = (Counts | undefined)[];
+
 export class RequestTimes {
   /** By `METHOD route`, then by the first digit of the status. */
-  private readonly byRoute = new Map<string, (Counts | undefined)[]>();
+  private readonly byRoute = new Map<string, Classes>();
+  /** The same by the router's own object of the route, so that no text is made per request. */
+  private readonly byConfig = new WeakMap<object, Classes>();
 
   /** Before the first route is registered. */
   attach(fastify: FastifyInstance): void {
@@ -34,13 +38,8 @@ export class RequestTimes {
   }
 
   private observe(request: FastifyRequest, reply: FastifyReply): void {
-    const route = request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
-    const key = `${request.is404 ? '' : request.method} ${route}`;
-    let classes = this.byRoute.get(key);
-    if (classes === undefined) {
-      classes = new Array<Counts | undefined>(STATUS_CLASSES);
-      this.byRoute.set(key, classes);
-    }
+    const { config } = request.routeOptions;
+    const classes = this.byConfig.get(config) ?? this.classesOf(request);
     const statusClass = Math.min(Math.floor(reply.statusCode / 100), STATUS_CLASSES - 1);
     const counts = (classes[statusClass] ??= {
       buckets: new Float64Array(BUCKETS_S.length + 1),
@@ -52,13 +51,22 @@ export class RequestTimes {
     counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;
     counts.sum += seconds;
   }
+
+  private classesOf(request: FastifyRequest): Classes {
+    const { config, url } = request.routeOptions;
+    const key = request.is404 ? ' unmatched' : `${request.method} ${url ?? 'unmatched'}`;
+    const classes = this.byRoute.get(key) ?? new Array<Counts | undefined>(STATUS_CLASSES);
+    this.byRoute.set(key, classes);
+    this.byConfig.set(config, classes);
+    return classes;
+  }
 }
 
 /** Renders what was counted; the library's own counting is not used. */
 class ReadHistogram extends Histogram {
   constructor(
     registry: Registry,
-    private readonly byRoute: ReadonlyMap<string, readonly (Counts | undefined)[]>,
+    private readonly byRoute: ReadonlyMap<string, Readonly<Classes>>,
   ) {
     super({ name: NAME, help: HELP, buckets: BUCKETS_S, registers: [registry] });
   }
