@@ -7,8 +7,11 @@
  *   u8 entryVersion=1 | u8 machineVersion | u64 now(µs) | u32 commandCount | command*
  */
 import type { LogIndex, Micros, Term } from '../../common/ids.js';
+import { invariant } from '../../common/invariant.js';
 import { COMMAND_HEADER, CommandKind } from '../../machine/commands/catalogue.js';
 import type { LogEntry } from './ports.js';
+
+const TWO_48 = 0x1_0000_0000_0000;
 
 export const ENTRY_VERSION = 1;
 export const ENTRY_HEADER_BYTES = 14;
@@ -116,6 +119,7 @@ export function patchCommand(bytes: Uint8Array, numbers: CommandNumbers): void {
 }
 
 function writeUint48(bytes: Uint8Array, at: number, value: number): void {
+  invariant(value >= 0 && value < TWO_48, 'a command number takes 48 bits');
   const high = Math.floor(value / 0x1_0000_0000);
   bytes[at] = value;
   bytes[at + 1] = value >>> 8;

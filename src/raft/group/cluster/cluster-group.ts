@@ -99,7 +99,7 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
       },
     );
     this.tables = this.state.tables;
-    const firstProposal = ((clock.nowMs() % 0x10_0000) + 1) * TWO_32;
+    const firstProposal = ((clock.nowMs() % 0xfffe) + 1) * TWO_32;
     this.intake = new Intake(this.wheel, (call) => this.forwardCall(call), firstProposal);
     this.packer = new EntryPacker({
       maxInFlight: parts.timing.pipelineEntries,

@@ -1,0 +1,236 @@
+/**
+ * A cluster of real broker processes on loopback for tests: free ports, directories of its own, logs
+ * kept in memory. Everything is killed by pid when the test ends, whatever happened.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(__dirname, '..', '..');
+const TOKEN = 'test-token';
+const MAX_LOG_BYTES = 1024 * 1024;
+
+export interface Health {
+  readonly status: number;
+  readonly role: string;
+  readonly leader: boolean;
+  readonly term: number;
+  readonly applied: number;
+  readonly commit: number;
+  readonly quorumAckMs: number | null;
+}
+
+export interface NodePorts {
+  readonly http: number;
+  readonly raft: number;
+}
+
+export interface ClusterOptions {
+  readonly size?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Address under which `to` is dialled by `from`, for fault proxies between raft ports. */
+  readonly raftAddress?: (from: number, to: number, real: number) => string;
+}
+
+class BrokerProcess {
+  private child: ChildProcess | null = null;
+  log = '';
+
+  constructor(
+    private readonly env: Readonly<Record<string, string>>,
+    readonly ports: NodePorts,
+  ) {}
+
+  get pid(): number {
+    if (this.child?.pid === undefined) throw new Error('the node is not running');
+    return this.child.pid;
+  }
+
+  get isRunning(): boolean {
+    return this.child !== null;
+  }
+
+  start(): void {
+    const child = spawn(process.execPath, [join(ROOT, 'bin', 'queen.cjs')], {
+      env: { ...process.env, ...this.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    const keep = (chunk: Buffer): void => {
+      this.log = (this.log + chunk.toString()).slice(-MAX_LOG_BYTES);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.once('exit', () => {
+      if (this.child === child) this.child = null;
+    });
+  }
+
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name);
+  }
+
+  /** Resolves with the exit code, or null when a signal ended it. */
+  async ended(withinMs = 30_000): Promise<number | null> {
+    const { child } = this;
+    if (child === null) return 0;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the node did not end in time')), withinMs);
+      child.once('exit', (code) => {
+        clearTimeout(timer);
+        resolve(code);
+      });
+    });
+  }
+
+  killNow(): void {
+    this.child?.kill('SIGKILL');
+  }
+}
+
+export class ClusterProcesses {
+  private constructor(
+    readonly directory: string,
+    private readonly nodes: ReadonlyMap<number, BrokerProcess>,
+  ) {}
+
+  static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
+    if (!existsSync(join(ROOT, 'dist', 'main.js'))) throw new Error('run "npm run build" first');
+    const directory = await mkdtemp(join(tmpdir(), 'queen-processes-'));
+    const size = options.size ?? 3;
+    const ports: NodePorts[] = [];
+    for (let i = 0; i < size; i += 1)
+      ports.push({ http: await freePort(), raft: await freePort() });
+    const nodes = new Map<number, BrokerProcess>();
+    ports.forEach((own, i) => {
+      const env = nodeEnv({ id: i + 1, ports, directory, options });
+      nodes.set(i + 1, new BrokerProcess(env, own));
+    });
+    const cluster = new ClusterProcesses(directory, nodes);
+    for (const node of nodes.values()) node.start();
+    return cluster;
+  }
+
+  get ids(): number[] {
+    return [...this.nodes.keys()];
+  }
+
+  node(id: number): BrokerProcess {
+    const node = this.nodes.get(id);
+    if (node === undefined) throw new Error(`there is no node ${id}`);
+    return node;
+  }
+
+  url(id: number): string {
+    return `http://127.0.0.1:${this.node(id).ports.http}`;
+  }
+
+  /** Null when nothing answers. */
+  async health(id: number, timeoutMs = 1_000): Promise<Health | null> {
+    try {
+      const response = await fetch(`${this.url(id)}/health`, {
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const body = (await response.json()) as { raft: Omit<Health, 'status'> };
+      return { ...body.raft, status: response.status };
+    } catch (error) {
+      // Refused, reset or silent: the node does not answer, which is what the caller asks.
+      return error instanceof Error ? null : null;
+    }
+  }
+
+  /** Id of the node that says it leads, once every listed node knows a leader. */
+  async leader(among: readonly number[] = this.ids, withinMs = 30_000): Promise<number> {
+    let found = 0;
+    await this.until(
+      async () => {
+        const all = await Promise.all(among.map((id) => this.health(id)));
+        const at = all.findIndex((health) => health?.role === 'leader');
+        found = at < 0 ? 0 : (among[at] ?? 0);
+        return found !== 0 && all.every((health) => health?.status === 200);
+      },
+      { withinMs, what: 'a leader that every node knows' },
+    );
+    return found;
+  }
+
+  async until(
+    check: () => Promise<boolean>,
+    limit: { readonly withinMs: number; readonly what: string },
+  ): Promise<void> {
+    const end = performance.now() + limit.withinMs;
+    while (performance.now() < end) {
+      if (await check()) return;
+      await pause(20);
+    }
+    throw new Error(`not in time: ${limit.what}\n${this.logs()}`);
+  }
+
+  logs(): string {
+    return this.ids
+      .map((id) => `--- node ${id}\n${lines(this.node(id).log).slice(-15).join('\n')}`)
+      .join('\n');
+  }
+
+  async remove(): Promise<void> {
+    const running = [...this.nodes.values()].filter((node) => node.isRunning);
+    const ends = running.map((node) => node.ended());
+    for (const node of running) node.killNow();
+    await Promise.all(ends);
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+function nodeEnv(node: {
+  readonly id: number;
+  readonly ports: readonly NodePorts[];
+  readonly directory: string;
+  readonly options: ClusterOptions;
+}): Record<string, string> {
+  const { id, ports, directory, options } = node;
+  const address =
+    options.raftAddress ?? ((_from: number, _to: number, real: number) => `127.0.0.1:${real}`);
+  const peers = ports.map((peer, i) => {
+    const raft = i + 1 === id ? `127.0.0.1:${peer.raft}` : address(id, i + 1, peer.raft);
+    return `${i + 1}=${raft}/127.0.0.1:${peer.http}`;
+  });
+  const own = ports[id - 1];
+  return {
+    QUEEN_RAFT_REPLICATOR: 'raft',
+    QUEEN_RAFT_NODE_ID: String(id),
+    QUEEN_RAFT_PEERS: peers.join(','),
+    QUEEN_RAFT_LISTEN: `127.0.0.1:${own?.raft ?? 0}`,
+    QUEEN_RAFT_TOKEN: TOKEN,
+    QUEEN_RAFT_DIR: join(directory, `n${id}`),
+    QUEEN_BIND_ADDR: '127.0.0.1',
+    QUEEN_HEAP_PCT: '0',
+    PORT: String(own?.http ?? 0),
+    ...options.env,
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function lines(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '' && !line.includes(' config: '));
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
