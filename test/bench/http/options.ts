@@ -4,7 +4,7 @@ import { allCases, quickCases, type BenchCase } from './cases.js';
 
 export const USAGE = `npm run bench -- [options]
   --quick              only the cases that have a budget, short windows
-  --filter TEXT        cases whose name contains TEXT (e.g. "push b1 100B"; several with commas)
+  --filter TEXT        cases named TEXT, else those whose name contains it; several with commas
   --rounds N           rounds of every case, medians are shown (3)
   --seconds S          measured seconds per case and round (4; 1.5 with --quick)
   --json FILE          everything measured, as JSON
@@ -12,6 +12,8 @@ export const USAGE = `npm run bench -- [options]
   --no-verify          leave the verifier out
   --strict             exit 1 when a budget fails
   --profile DIR        the broker writes a CPU profile there; its top functions are printed
+  --node-flags=FLAGS   flags of Node for the broker, e.g. --node-flags=--trace-gc
+  --broker-log FILE    where the broker writes (the temporary directory)
   --steady SECONDS     steady state of push 100 x 1 KB instead of the cases
   --partitions N       many partitions: memory, parked pops, restart instead of the cases
   --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
@@ -27,6 +29,8 @@ export interface BenchOptions {
   readonly verify: boolean;
   readonly strict: boolean;
   readonly profile: string | undefined;
+  readonly nodeFlags: readonly string[];
+  readonly brokerLog: string | undefined;
   readonly steadySeconds: number | undefined;
   readonly partitions: number | undefined;
   readonly longPoll: boolean;
@@ -53,6 +57,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       'no-verify': { type: 'boolean' },
       strict: { type: 'boolean' },
       profile: { type: 'string' },
+      'node-flags': { type: 'string' },
+      'broker-log': { type: 'string' },
       steady: { type: 'string' },
       partitions: { type: 'string' },
       longpoll: { type: 'boolean' },
@@ -62,7 +68,10 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
   const quick = values.quick === true;
   const wanted = values.filter?.split(',').map((text) => text.trim());
   const known = quick ? quickCases() : allCases();
-  const cases = known.filter(({ name }) => wanted?.some((text) => name.includes(text)) ?? true);
+  const isNamed = wanted?.every((text) => known.some(({ name }) => name === text)) ?? false;
+  const fits = (name: string, text: string): boolean =>
+    isNamed ? name === text : name.includes(text);
+  const cases = known.filter(({ name }) => wanted?.some((text) => fits(name, text)) ?? true);
   if (cases.length === 0) throw new Error(`no case is named like "${values.filter ?? ''}"`);
   const seconds = numberOf(values.seconds) ?? (quick ? 1.5 : 4);
   return {
@@ -75,6 +84,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     verify: values['no-verify'] !== true,
     strict: values.strict === true,
     profile: values.profile,
+    nodeFlags: values['node-flags']?.split(' ') ?? [],
+    brokerLog: values['broker-log'],
     steadySeconds: numberOf(values.steady),
     partitions: numberOf(values.partitions),
     longPoll: values.longpoll === true,

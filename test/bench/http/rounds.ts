@@ -13,7 +13,7 @@ import type { PushShape } from './push-template.js';
 import type { ServerProcess } from './server-process.js';
 
 /** Messages stored before a pop case, by batch: more than its window consumes on this hardware. */
-const FILL_PER_SECOND: Readonly<Record<number, number>> = { 1: 15_000, 10: 60_000, 100: 150_000 };
+const FILL_PER_SECOND: Readonly<Record<number, number>> = { 1: 8000, 10: 40_000, 100: 100_000 };
 const FILL_BATCH = 100;
 const FILL_CONNECTIONS = 10;
 const NO_WARMUP: LoadWindow = { warmupMs: 0, measureMs: 600_000 };
@@ -125,15 +125,16 @@ export class Rounds {
     );
   }
 
+  /** Fills the partitions one after the other, at most 100 messages at a time. */
   private async fill(benchCase: BenchCase, wanted: number): Promise<PushLedger> {
     const queue = this.queueOf(benchCase);
-    const spread = benchCase.partitions >= FILL_BATCH;
-    const shape = { ...shapeOf(benchCase, queue), batch: FILL_BATCH, spread };
+    const batch = Math.max(1, Math.min(FILL_BATCH, Math.floor(wanted / benchCase.partitions)));
+    const shape = { ...shapeOf(benchCase, queue), batch, spread: false, sequential: true };
     const ledger = this.ledger(shape);
     await PushLoad.run({
       ...{ port: this.servers.broker.port, ledger, connections: FILL_CONNECTIONS },
       ...NO_WARMUP,
-      enough: () => ledger.requests * FILL_BATCH >= wanted,
+      enough: () => ledger.requests * batch >= wanted,
     });
     return ledger;
   }

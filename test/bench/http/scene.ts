@@ -12,6 +12,8 @@ const MAX_WARNINGS = 4000;
 export interface SceneOptions {
   readonly parent: string | undefined;
   readonly profile: string | undefined;
+  readonly nodeFlags: readonly string[];
+  readonly brokerLog: string | undefined;
 }
 
 export class Scene {
@@ -20,10 +22,14 @@ export class Scene {
   private brokerPort = 0;
   private servers: ServerProcess[] = [];
 
-  constructor({ parent, profile }: SceneOptions) {
+  private readonly brokerLog: string;
+
+  constructor({ parent, profile, nodeFlags, brokerLog }: SceneOptions) {
     this.directory = mkdtempSync(join(parent ?? tmpdir(), 'queen-bench-'));
     if (profile !== undefined) mkdirSync(profile, { recursive: true });
-    this.nodeFlags = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+    this.brokerLog = brokerLog ?? join(this.directory, 'broker.log');
+    const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+    this.nodeFlags = [...nodeFlags, ...profiling];
   }
 
   /** Starts the broker on the scene's data directory; again after it was stopped or killed. */
@@ -34,7 +40,7 @@ export class Scene {
         brokerCommand({
           directory: join(this.directory, 'broker'),
           port: this.brokerPort,
-          logFile: join(this.directory, 'broker.log'),
+          logFile: this.brokerLog,
           nodeFlags: this.nodeFlags,
         }),
         300_000,
@@ -59,8 +65,8 @@ export class Scene {
   async close(): Promise<string> {
     const running = this.servers.filter(({ hasEnded }) => !hasEnded);
     for (const server of running) await server.stop();
-    const log = join(this.directory, 'broker.log');
-    const warnings = existsSync(log) ? readFileSync(log, 'utf8').slice(-MAX_WARNINGS) : '';
+    const isOurs = this.brokerLog.startsWith(this.directory) && existsSync(this.brokerLog);
+    const warnings = isOurs ? readFileSync(this.brokerLog, 'utf8').slice(-MAX_WARNINGS) : '';
     rmSync(this.directory, { recursive: true, force: true });
     return warnings;
   }
