@@ -17,6 +17,13 @@ import { Outbox, type Lane, type LaneLimits } from './outbox.js';
 const ALIVE = bareFrame(FrameKind.Alive);
 /** What the acceptor may send back in one frame. */
 const MAX_BACK_FRAME_BYTES = 64;
+/**
+ * A connection that broke sooner counts as a failed attempt: two builds that do not understand each
+ * other must not dial without a pause.
+ */
+const PROVEN_MS = 1000;
+/** Shortest time between two attempts when the peer has dialled us. */
+const NUDGED_PAUSE_MS = 150;
 
 export interface DialledHooks {
   opened(peer: PeerIdentity): void;
@@ -28,6 +35,7 @@ interface Connection {
   readonly socket: Socket;
   readonly outbox: Outbox;
   readonly liveness: Liveness;
+  readonly openedMs: number;
 }
 
 export class DialledStream {
@@ -35,6 +43,7 @@ export class DialledStream {
   private dial: Dial | undefined;
   private retry: NodeJS.Timeout | undefined;
   private failures = 0;
+  private attemptedMs = 0;
   private stopped = true;
   private readonly laneLimits: LaneLimits;
 
@@ -85,6 +94,7 @@ export class DialledStream {
     const { nodeId: peer } = this.address;
     if (!this.stopped) this.context.warnings.warn('raft: stream to a peer lost', peer, { reason });
     this.hooks.closed();
+    if (performance.now() - connection.openedMs > PROVEN_MS) this.failures = 0;
     this.attemptLater();
   }
 
@@ -94,12 +104,11 @@ export class DialledStream {
     if (connection !== undefined && connection.peer.bootId !== bootId) this.drop('peer restarted');
   }
 
-  /** The peer lives: dials now instead of after the pause. */
+  /** The peer lives: the pause ends now or very soon. */
   nudge(): void {
     if (this.retry === undefined || this.stopped) return;
-    clearTimeout(this.retry);
-    this.failures = 0;
-    this.attempt();
+    const pauseMs = this.attemptedMs + NUDGED_PAUSE_MS - performance.now();
+    this.attemptIn(Math.max(0, pauseMs));
   }
 
   send(frame: Frame, lane: Lane): boolean {
@@ -108,6 +117,7 @@ export class DialledStream {
 
   private attempt(): void {
     this.retry = undefined;
+    this.attemptedMs = performance.now();
     this.dial = dialStream(this.address, this.kind, this.context, (outcome) => {
       this.dial = undefined;
       if (outcome.kind === 'open') return this.open(outcome);
@@ -121,7 +131,12 @@ export class DialledStream {
     const { backoffMinMs, backoffMaxMs } = this.context.limits;
     const pauseMs = Math.min(backoffMaxMs, backoffMinMs * 2 ** Math.min(this.failures, 16));
     this.failures += 1;
-    this.retry = setTimeout(() => this.attempt(), pauseMs * (0.5 + Math.random() / 2));
+    this.attemptIn(pauseMs * (0.5 + Math.random() / 2));
+  }
+
+  private attemptIn(pauseMs: number): void {
+    clearTimeout(this.retry);
+    this.retry = setTimeout(() => this.attempt(), pauseMs);
   }
 
   private open({ socket, head, peer }: Extract<DialOutcome, { kind: 'open' }>): void {
@@ -136,8 +151,7 @@ export class DialledStream {
       },
       silent: () => this.drop('silent'),
     });
-    this.connection = { peer, socket, outbox, liveness };
-    this.failures = 0;
+    this.connection = { peer, socket, outbox, liveness, openedMs: performance.now() };
     outbox.push(helloFrame(this.context.self, this.kind), 'answer');
     this.listen(socket, head);
     this.hooks.opened(peer);

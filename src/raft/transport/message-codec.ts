@@ -201,23 +201,27 @@ function readAppend(reader: BinaryReader, envelope: Envelope): Message {
   return { kind: 'append-request', ...envelope, prevIndex, prevTerm, commit, entries };
 }
 
+/** One pass over the table; `payloadAt` runs ahead of it through the payloads. */
 function readEntries(reader: BinaryReader, indexOf: (at: number) => LogIndex): readonly Entry[] {
   const count = reader.u32();
   if (count * ENTRY_HEAD_BYTES > reader.remaining) {
     throw new DecodeError('more entries than bytes', reader.position);
   }
-  const heads: { term: Term; kind: EntryKind; size: number }[] = [];
+  const body = reader.source;
+  const payloadsAt = reader.position + count * ENTRY_HEAD_BYTES;
+  let payloadAt = payloadsAt;
+  const entries: Entry[] = [];
   for (let i = 0; i < count; i++) {
     const at = readTerm(reader);
     const kind = ENTRY_KINDS[reader.u8()];
     if (kind === undefined) throw new DecodeError('unknown kind of entry', reader.position - 1);
-    heads.push({ term: at, kind, size: reader.u32() });
+    const end = payloadAt + reader.u32();
+    if (end > body.length) throw new DecodeError('payload beyond the frame', reader.position - 4);
+    entries.push({ term: at, index: indexOf(i), kind, data: body.subarray(payloadAt, end) });
+    payloadAt = end;
   }
-  return heads.map(({ size, ...head }, at) => ({
-    ...head,
-    index: indexOf(at),
-    data: reader.raw(size),
-  }));
+  reader.skip(payloadAt - payloadsAt);
+  return entries;
 }
 
 function readSnapshot(reader: BinaryReader): SnapshotMeta {

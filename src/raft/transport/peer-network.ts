@@ -49,8 +49,10 @@ export class PeerNetwork implements PeerPort {
   private handlers: PeerHandlers | undefined;
   private hooks: LinkHooks | undefined;
 
+  /** Throws when the token cannot be sent in a header. */
   constructor(private readonly options: PeerNetworkOptions) {
     const token = options.token?.trim() ?? '';
+    if (/[^ -~]/.test(token)) throw new Error('QUEEN_RAFT_TOKEN must be printable ASCII');
     this.context = {
       self: options.self,
       token: token === '' ? null : token,

@@ -109,3 +109,25 @@ it('adds and removes peers at run time', async () => {
   await until('b sees it', () => b.heard.events.includes('down 1'));
   expect(a.network.isConnected(c.id)).toBe(true);
 });
+
+it('leaves no handle and calls no handler when it stops', async () => {
+  const sockets = (): number =>
+    process.getActiveResourcesInfo().filter((name) => /^(TCP|TLS|HTTP)/.test(name)).length;
+  const before = sockets();
+  const [a, b, c] = [await startNode(1), await startNode(2), await startNode(3)];
+  await connect(a, b, c);
+  c.network.setPeers([addressOf(a), { nodeId: nodeId(7), host: '127.0.0.1', port: 9 }]);
+  for (let i = 0; i < 100; i++) a.network.send(append(a, b, i, [Buffer.alloc(100_000)]));
+  const query = { nodeId: a.id, directoryId: Uint8Array.of(9), lastIndex: logIndex(3) };
+  const asked = a.network.queryState(b.id, query, 60_000);
+  const events = a.heard.events.length;
+  await stopNode(a);
+  expect(await asked).toBeNull();
+  await Promise.all([stopNode(b), stopNode(c)]);
+  expect(a.heard.events).toHaveLength(events);
+  await until('no sockets', () => sockets() <= before, 1000);
+});
+
+it('refuses a token that no header can carry', async () => {
+  await expect(startNode(1, { token: 'schlüssel' })).rejects.toThrow('QUEEN_RAFT_TOKEN');
+});
