@@ -72,6 +72,7 @@ async function powerLoss(out) {
     ['… while starting', total.crashesInStart],
     ['starts that replayed the log', total.replayed],
     ['starts that cut a torn tail of the log', total.cutTails],
+    ['logs LevelDB began under load', total.newLogs],
     ['seeds failed', failures.length],
   ];
   return { title: 'Power loss', table: tableOf(['what', 'number'], rows), failures };

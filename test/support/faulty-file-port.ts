@@ -107,6 +107,7 @@ export class FaultyFilePort implements FilePort {
   private incarnation = 0;
   private dead = false;
   private untilCrash = Number.POSITIVE_INFINITY;
+  private crashKind: { operation: FaultOperation; countdown: number } | undefined;
   private faults: { operation: FaultOperation; countdown: number; code: string }[] = [];
   /** Part of the writes that are cut short. */
   shortWriteRate = 0;
@@ -114,6 +115,8 @@ export class FaultyFilePort implements FilePort {
   spaceBytes = Number.POSITIVE_INFINITY;
   /** Changing operations done so far. */
   operations = 0;
+  /** Awaited before each sync, so that syncs take their time. */
+  slowness: (() => Promise<void>) | undefined;
   /** Called at the instant of the crash, after the operation under way was done or not done. */
   onCrash: (() => void) | undefined;
 
@@ -122,6 +125,11 @@ export class FaultyFilePort implements FilePort {
   /** The process dies in the middle of its n-th changing operation from now. */
   crashAfter(operations: number): void {
     this.untilCrash = operations;
+  }
+
+  /** The process dies in the middle of its n-th operation of one kind from now. */
+  crashOn(operation: FaultOperation, countdown: number): void {
+    this.crashKind = { operation, countdown };
   }
 
   get crashed(): boolean {
@@ -153,6 +161,7 @@ export class FaultyFilePort implements FilePort {
     this.incarnation += 1;
     this.dead = false;
     this.untilCrash = Number.POSITIVE_INFINITY;
+    this.crashKind = undefined;
     this.faults = [];
   }
 
@@ -253,8 +262,7 @@ export class FaultyFilePort implements FilePort {
     if (this.dead || mine !== this.incarnation) throw new SimulatedCrash();
     if (!operation) return action();
     this.operations += 1;
-    this.untilCrash -= 1;
-    if (this.untilCrash <= 0) {
+    if (this.crashesNow(operation)) {
       this.dead = true;
       const syncs = operation === 'fdatasync' || operation === 'fsyncDir';
       if (!syncs && this.random() < 0.5) action();
@@ -263,6 +271,15 @@ export class FaultyFilePort implements FilePort {
     }
     this.strike(operation);
     return action();
+  }
+
+  private crashesNow(operation: FaultOperation): boolean {
+    this.untilCrash -= 1;
+    if (this.crashKind?.operation === operation) {
+      this.crashKind.countdown -= 1;
+      if (this.crashKind.countdown <= 0) return true;
+    }
+    return this.untilCrash <= 0;
   }
 
   get currentIncarnation(): number {
@@ -387,6 +404,7 @@ export class MemoryFile implements OpenFile {
   }
 
   async fdatasync(): Promise<void> {
+    if (this.port.slowness !== undefined) await this.port.slowness();
     try {
       await this.perform('fdatasync', () => this.inode.sync());
     } catch (error) {

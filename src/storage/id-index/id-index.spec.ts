@@ -193,6 +193,25 @@ describe('IdIndex', () => {
     model.index = await IdIndex.open({ directory, tableBits: bits });
   });
 
+  it('asks for a rebuild until one reached the disk', async () => {
+    fill(700);
+    await model.settle();
+    model.journal();
+    await model.index.close();
+    const lost = (await readdir(directory)).sort().at(-1)!;
+    await rm(join(directory, lost));
+    // Twice: a start that dies while it rebuilds must leave nothing that looks whole.
+    for (let start = 0; start < 2; start += 1) {
+      await model.restart(directory, bits);
+      expect(model.index.needsRebuild).toBe(true);
+      fill(500);
+      await model.settle();
+    }
+    model.journal();
+    await model.restart(directory, bits);
+    expect(model.index.needsRebuild).toBe(false);
+  });
+
   it('answers lookups outside of apply', async () => {
     const hash = model.hash();
     fill(100);

@@ -11,7 +11,8 @@ import { fragmentInto, type Fragment } from './fragment.js';
 import { pageOfSlot, placeIn, type IdPlace, type IdRun } from './id-run.js';
 import { IdTable } from './id-table.js';
 import { IdJournal, JOURNAL_KEYSPACE, type JournalRows } from './journal.js';
-import { encodeRunManifest, isManifestKey, MANIFEST_KEY, manifestHolds } from './run-manifest.js';
+import { encodeRunManifest, isManifestKey, lastNamed, MANIFEST_KEY } from './run-manifest.js';
+import { manifestHolds } from './run-manifest.js';
 import { RunSet, type RunSetHooks } from './run-set.js';
 
 /** Largest in-memory table: 2^20 slots, sealed at 786,432 ids (22 bytes a slot). */
@@ -177,6 +178,8 @@ export class IdIndex implements IdIndexPort {
     if (isManifestKey(key)) {
       const present = this.set.runs.map((run) => run.head);
       this.runsAreMissing = !manifestHolds(value, present);
+      // Numbers of lost runs are not given again: half a rebuild must not look like the whole.
+      this.sequence = Math.max(this.sequence, lastNamed(value) + 1);
       return;
     }
     this.journalOfAdds.load(key, value, this.table);

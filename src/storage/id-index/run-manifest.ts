@@ -2,7 +2,9 @@
  * Which runs must be there: a row of the checkpoint beside the journal. A run that is named and missing
  * at a restart means that ids were lost from the index, which is then rebuilt from the append rows.
  *
- *   key    0c | ff x 8
+ * It stands before the journal rows (numbered from 1), because what they fill may be sealed at once.
+ *
+ *   key    0c | 00 x 8
  *   value  u8 version=1 | n x { f64 firstSequence | f64 lastSequence }
  */
 import { JOURNAL_KEYSPACE } from './journal.js';
@@ -10,7 +12,7 @@ import { JOURNAL_KEYSPACE } from './journal.js';
 const VERSION = 1;
 const RANGE_BYTES = 16;
 
-export const MANIFEST_KEY = Uint8Array.of(JOURNAL_KEYSPACE, ...new Array<number>(8).fill(0xff));
+export const MANIFEST_KEY = Uint8Array.of(JOURNAL_KEYSPACE, ...new Array<number>(8).fill(0));
 
 export interface SequenceRange {
   readonly firstSequence: number;
@@ -18,7 +20,7 @@ export interface SequenceRange {
 }
 
 export function isManifestKey(key: Uint8Array): boolean {
-  return key[1] === 0xff;
+  return Buffer.compare(key, MANIFEST_KEY) === 0;
 }
 
 export function encodeRunManifest(runs: readonly SequenceRange[]): Uint8Array {
@@ -47,4 +49,14 @@ export function manifestHolds(value: Uint8Array, present: readonly SequenceRange
     }
   }
   return true;
+}
+
+/** Highest sequence the manifest names, 0 when it names none. */
+export function lastNamed(value: Uint8Array): number {
+  const view = new DataView(value.buffer, value.byteOffset, value.byteLength);
+  let last = 0;
+  for (let at = 1; at + RANGE_BYTES <= value.length; at += RANGE_BYTES) {
+    last = Math.max(last, view.getFloat64(at + 8, true));
+  }
+  return last;
 }

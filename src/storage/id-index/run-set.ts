@@ -50,17 +50,11 @@ export class RunSet {
     // Its name must be durable before the journal lets go of what runs in it cover.
     await syncDirectory(dirname(directory));
     const set = new RunSet(directory, hooks);
-    const runs: IdRun[] = [];
-    for (const name of (await readdir(directory)).sort()) {
-      const path = join(directory, name);
-      if (name.endsWith('.tmp')) await unlink(path);
-      else if (name.endsWith('.run')) runs.push(set.opened(await IdRun.open(path)));
-    }
-    runs.sort((a, b) => a.head.firstSequence - b.head.firstSequence);
-    for (const run of runs) {
-      // A crash between the rename of a merged run and the unlinks leaves both: drop what is inside.
-      if (runs.some((other) => other !== run && contains(other, run))) await set.dropAll([run]);
-      else set.runs = [...set.runs, run];
+    try {
+      await set.openRuns();
+    } catch (error) {
+      await set.close();
+      throw error;
     }
     return set;
   }
@@ -115,6 +109,22 @@ export class RunSet {
     this.closed = true;
     await this.settled();
     for (const run of this.open) await run.close();
+  }
+
+  private async openRuns(): Promise<void> {
+    const { directory } = this;
+    const runs: IdRun[] = [];
+    for (const name of (await readdir(directory)).sort()) {
+      const path = join(directory, name);
+      if (name.endsWith('.tmp')) await unlink(path);
+      else if (name.endsWith('.run')) runs.push(this.opened(await IdRun.open(path)));
+    }
+    runs.sort((a, b) => a.head.firstSequence - b.head.firstSequence);
+    for (const run of runs) {
+      // A crash between the rename of a merged run and the unlinks leaves both: drop what is inside.
+      if (runs.some((other) => other !== run && contains(other, run))) await this.dropAll([run]);
+      else this.runs = [...this.runs, run];
+    }
   }
 
   private work(): void {
@@ -187,12 +197,21 @@ export class RunSet {
       const [first, last] = [group[0], group[MERGE_FAN_IN - 1]];
       if (first === undefined || last === undefined) continue;
       if (group.some((run) => run.head.bits >> 1 !== first.head.bits >> 1)) continue;
+      // A merged run vouches for every number in its range: never across a lost one.
+      if (!isGapless(group)) continue;
       if (mergedBits(group) > MAX_RUN_BITS) continue;
       if (last.head.newest - first.head.oldest > this.windowMicros / 2) continue;
       return group;
     }
     return undefined;
   }
+}
+
+function isGapless(runs: readonly IdRun[]): boolean {
+  return runs.every((run, i) => {
+    const before = runs[i - 1];
+    return before === undefined || run.head.firstSequence === before.head.lastSequence + 1;
+  });
 }
 
 function contains(outer: IdRun, inner: IdRun): boolean {

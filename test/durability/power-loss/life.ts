@@ -8,6 +8,7 @@ import { openLocalGroup, type OpenedLocalGroup } from '../../../src/raft/open-lo
 import { checkGroup } from '../support/check.js';
 import { Ledger } from '../support/ledger.js';
 import { machineDigest, rowHashes } from '../support/rows-digest.js';
+import type { FaultOperation } from '../../support/faulty-file-port.js';
 import { WholeDisk } from '../support/whole-disk.js';
 import { Client, type WorkloadShape } from '../support/workload.js';
 
@@ -15,6 +16,11 @@ const LIVES = 3;
 const START_ATTEMPTS = 6;
 const CLIENTS = 6;
 const HANG_MS = 30_000;
+const HEAVY_SHARE = 0.12;
+const HEAVY_STEPS = 120;
+const HEAVY_PUSH = 40;
+const REBUILD = 'id index was incomplete and is rebuilt';
+const CRITICAL: readonly FaultOperation[] = ['rename', 'fsyncDir', 'fdatasync', 'unlink'];
 
 export interface LifeReport {
   readonly seed: number;
@@ -24,6 +30,7 @@ export interface LifeReport {
   readonly crashesInStart: number;
   readonly replayed: number;
   readonly cutTails: number;
+  readonly newLogs: number;
 }
 
 export async function runSeed(seed: number): Promise<LifeReport> {
@@ -45,10 +52,13 @@ class Life {
   private opened: OpenedLocalGroup | null = null;
   /** The store of this start is open, so LevelDB's names must be safe. */
   private started = false;
+  private rebuilds = 0;
   private readonly counts = {
     ...{ crashes: 0, powerLosses: 0, crashesInStart: 0, replayed: 0, cutTails: 0 },
   };
   private readonly shape: WorkloadShape;
+  /** Fills LevelDB's memtable within a life. */
+  private readonly isHeavy: boolean;
   private readonly tuning: Record<string, number>;
 
   constructor(
@@ -56,22 +66,25 @@ class Life {
     private readonly disk: WholeDisk,
   ) {
     this.prng = new Prng(seed ^ 0x5eed);
+    this.isHeavy = this.chance(HEAVY_SHARE);
     const partitions = 1 + this.below(6);
     const queues = ['q', 'r'].slice(0, 1 + this.below(2));
-    this.shape = { queues, partitions, volatileQueue: 'v' };
+    const pushCount = this.isHeavy ? HEAVY_PUSH : 5;
+    this.shape = { queues, partitions, pushCount, volatileQueue: 'v' };
     this.tuning = {
       segmentBytes: (16 + this.below(120)) * 1024,
       checkpointMs: this.below(12),
       checkpointBytes: 1 << (14 + this.below(6)),
       tailCacheBytes: this.chance(0.7) ? 16 * 1024 : 1024 * 1024,
       idTableBits: 4 + this.below(3),
-      storeBufferBytes: (64 + this.below(128)) * 1024,
+      storeBufferBytes: 64 * 1024,
       logKeepEntries: 8 + this.below(60),
     };
   }
 
   get report(): LifeReport {
-    return { seed: this.seed, answers: this.ledger.answers, ...this.counts };
+    const { newLogs } = this.disk;
+    return { seed: this.seed, answers: this.ledger.answers, newLogs, ...this.counts };
   }
 
   async run(): Promise<void> {
@@ -94,8 +107,8 @@ class Life {
   private async live(): Promise<void> {
     const { disk, prng } = this;
     const group = this.group();
-    if (this.chance(0.9)) disk.port.crashAfter(1 + this.below(this.chance(0.5) ? 60 : 500));
-    const steps = 5 + this.below(50);
+    this.planCrash();
+    const steps = this.isHeavy ? HEAVY_STEPS : 5 + this.below(50);
     const clients = Array.from({ length: CLIENTS }, async (_, i) => {
       const client = new Client(group, this.ledger, prng, this.shape);
       for (let step = 0; step < steps && !disk.port.crashed; step += 1) {
@@ -110,6 +123,15 @@ class Life {
       await inTime((this.opened as OpenedLocalGroup).close());
       this.opened = null;
     }
+  }
+
+  /** Anywhere, or at the n-th rename, unlink or sync, where the order of two syncs matters. */
+  private planCrash(): void {
+    const { disk } = this;
+    if (this.isHeavy) return disk.crashAtNewLog(1 + this.below(6));
+    const dice = this.below(10);
+    if (dice < 5) disk.port.crashAfter(1 + this.below(this.chance(0.5) ? 60 : 500));
+    else if (dice < 9) disk.port.crashOn(this.oneOf(CRITICAL), 1 + this.below(8));
   }
 
   /** A client may hear of the end before the disk says so; nothing else may fail. */
@@ -136,10 +158,12 @@ class Life {
     const { disk, counts } = this;
     for (let attempt = 0; ; attempt += 1) {
       const dies = attempt < START_ATTEMPTS && this.chance(0.35);
-      if (dies) disk.port.crashAfter(1 + this.below(40));
+      if (dies && this.chance(0.5)) disk.port.crashOn(this.oneOf(CRITICAL), 1 + this.below(6));
+      else if (dies) disk.port.crashAfter(1 + this.below(40));
       try {
         await this.open();
         disk.port.crashAfter(Number.POSITIVE_INFINITY);
+        disk.port.crashOn('open', Number.POSITIVE_INFINITY);
         if (!disk.port.crashed) return;
       } catch (error) {
         if (!disk.port.crashed) throw error;
@@ -154,6 +178,7 @@ class Life {
     const note = (event: string): void => {
       if (event === 'raft log replayed') counts.replayed += 1;
       if (event === 'wal_tail_cut') counts.cutTails += 1;
+      if (event === REBUILD) this.rebuilds += 1;
     };
     const clock = { nowMs: () => clockMs ?? 0, monotonicMicros: () => (clockMs ?? 0) * 1000 };
     const opening = openLocalGroup({
@@ -167,6 +192,8 @@ class Life {
 
   private async check(): Promise<void> {
     const { ledger, prng } = this;
+    // Its syncs are there so that a power loss never costs a rebuild.
+    if (this.rebuilds > 0) throw new Error('a power loss cost a rebuild of the id index');
     await inTime(checkGroup(this.group(), ledger, prng));
   }
 
@@ -212,6 +239,10 @@ class Life {
 
   private chance(probability: number): boolean {
     return this.prng.nextFloat() < probability;
+  }
+
+  private oneOf<T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T;
   }
 
   private below(bound: number): number {

@@ -14,6 +14,7 @@ export interface PowerLossReport {
   readonly crashesInStart: number;
   readonly replayed: number;
   readonly cutTails: number;
+  readonly newLogs: number;
   readonly failures: readonly { readonly seed: number; readonly why: string }[];
 }
 
@@ -22,7 +23,7 @@ async function main(): Promise<void> {
   const bail = process.argv.includes('--bail');
   const totals = {
     ...{ seeds: 0, answers: 0, crashes: 0, powerLosses: 0, crashesInStart: 0 },
-    ...{ replayed: 0, cutTails: 0 },
+    ...{ replayed: 0, cutTails: 0, newLogs: 0 },
   };
   const failures: { seed: number; why: string }[] = [];
   for (const seed of seeds) {

@@ -33,6 +33,8 @@ export class LevelImage implements RealListener {
   /** CURRENT before LevelDB opened, until the directory is synced; null: there was none. */
   private currentBefore: Buffer | null | undefined;
   private image: Image | undefined;
+  /** LevelDB began a new log with this batch. */
+  onNewLog: (() => void) | undefined;
   /** An old log, to be found in pages that were never written. */
   private stale: Buffer = Buffer.alloc(0);
 
@@ -175,7 +177,9 @@ export class LevelImage implements RealListener {
 
   private batchSynced(before: ReadonlyMap<string, number>): void {
     for (const [name, length] of this.logLengths()) {
-      if (before.get(name) !== length) this.synced.set(name, length);
+      if (before.get(name) === length) continue;
+      this.synced.set(name, length);
+      if (!before.has(name)) this.onNewLog?.();
     }
   }
 

@@ -14,6 +14,8 @@ import { installNodeFiles } from './node-files.js';
 
 /** Losses are simulated, so the files may lie in memory; it saves a second of waiting per seed. */
 const MEMORY = '/dev/shm';
+const SLOW_SYNCS = 0.1;
+const SLOW_MS = 3;
 
 export class WholeDisk {
   readonly root: string;
@@ -21,6 +23,7 @@ export class WholeDisk {
   private readonly level: LevelImage;
   private readonly prng: Prng;
   private readonly undo: (() => void)[] = [];
+  newLogs = 0;
 
   private constructor(
     private readonly parent: string,
@@ -31,6 +34,7 @@ export class WholeDisk {
     this.port = new FaultyFilePort(() => this.prng.nextFloat());
     const store = join(this.root, 'store');
     this.level = new LevelImage(store);
+    this.port.slowness = (): Promise<void> => this.slowSync();
     this.port.onCrash = (): void => this.level.capture();
     const real = [store, join(this.root, 'lock')];
     this.undo.push(
@@ -47,6 +51,14 @@ export class WholeDisk {
       await disk.port.fsyncDir(parent);
     }
     return disk;
+  }
+
+  /** A crash follows when LevelDB goes on in a new log, before it has settled the old one. */
+  crashAtNewLog(operations: number): void {
+    this.level.onNewLog = (): void => {
+      this.newLogs += 1;
+      this.port.crashAfter(operations);
+    };
   }
 
   /** The process died; nothing un-synced is lost yet. Call when the old process is closed. */
@@ -83,7 +95,16 @@ export class WholeDisk {
     fs.rmSync(this.parent, { recursive: true, force: true });
   }
 
+  /** Most syncs are done at once, some take their time, so that others overtake them. */
+  private slowSync(): Promise<void> {
+    if (this.prng.nextFloat() >= SLOW_SYNCS) return Promise.resolve();
+    return new Promise((resolve) => {
+      setTimeout(resolve, this.prng.nextBelow(SLOW_MS));
+    });
+  }
+
   private needCrash(): void {
+    this.level.onNewLog = undefined;
     if (!this.port.crashed) throw new Error('the process is alive');
   }
 }

@@ -35,6 +35,8 @@ const PATIENCE_MS = 20_000;
 export interface WorkloadShape {
   readonly queues: readonly string[];
   readonly partitions: number;
+  /** Most messages of one push. */
+  readonly pushCount: number;
   /** Deleted and created again by one client of its own. */
   readonly volatileQueue: string;
 }
@@ -64,8 +66,9 @@ export class Client {
     else await this.push(queue, `p${this.below(3)}`);
   }
 
-  async push(queue: QueueFacts, partition: string, count = 1 + this.below(5)): Promise<void> {
+  async push(queue: QueueFacts, partition: string): Promise<void> {
     queue.deleted = false;
+    const count = 1 + this.below(this.shape.pushCount);
     const facts = queue.partition(partition);
     const push = { fresh: [] as string[], acknowledged: false };
     const ids: string[] = [];

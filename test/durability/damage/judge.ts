@@ -1,0 +1,88 @@
+/**
+ * Starts the whole group on a damaged directory and says what came of it. Allowed: a refusal that names
+ * a file of the directory and a cure; everything served as if nothing had happened; or a node that
+ * stopped by itself, naming file and cure, when a read or the scrub met the damage. Anything else throws.
+ */
+import { openLocalGroup, type OpenedLocalGroup } from '../../../src/raft/open-local-group.js';
+import { BrokenPromise, checkGroup } from '../support/check.js';
+import type { Ledger } from '../support/ledger.js';
+import { groupOptions } from './sample.js';
+
+export type Outcome = 'refused' | 'repaired' | 'found';
+
+const SCRUB_BYTES_PER_SECOND = 1e9;
+const SCRUB_WAIT_MS = 20_000;
+const CURE =
+  /replace this node|restore a backup|rebuilt|Put back the files|move this file away|Start the/;
+
+export class Unacceptable extends Error {
+  override readonly name = 'Unacceptable';
+}
+
+export async function judge(
+  directory: string,
+  ledger: Ledger,
+  isSegment: boolean,
+): Promise<Outcome> {
+  const first = await served(directory, ledger);
+  if (first !== 'repaired' || !isSegment) return first;
+  return scrubbed(directory);
+}
+
+async function served(directory: string, ledger: Ledger): Promise<Outcome> {
+  let opened: OpenedLocalGroup;
+  try {
+    opened = await openLocalGroup(groupOptions(directory));
+  } catch (error) {
+    mustExplain(error instanceof Error ? error.message : String(error), directory);
+    return 'refused';
+  }
+  try {
+    await checkGroup(opened.group, ledger);
+    if (opened.group.status().role === 'stopped') return foundBy(opened, directory);
+    return 'repaired';
+  } catch (error) {
+    if (error instanceof BrokenPromise) throw new Unacceptable(`serves less: ${error.message}`);
+    return foundBy(opened, directory, error);
+  } finally {
+    await opened.close();
+  }
+}
+
+function foundBy(opened: OpenedLocalGroup, directory: string, error?: unknown): Outcome {
+  const { role, failure } = opened.group.status();
+  if (role !== 'stopped' || failure === null) {
+    throw new Unacceptable(`serves on after ${error instanceof Error ? error.stack : error}`);
+  }
+  mustExplain(failure.error, directory);
+  return 'found';
+}
+
+/** What no client can read (entries of claims, say) only the scrub meets. */
+async function scrubbed(directory: string): Promise<Outcome> {
+  let passed: () => void = () => undefined;
+  const pass = new Promise<void>((resolve) => {
+    passed = resolve;
+  });
+  const note = (event: string): void => {
+    if (event === 'segments scrubbed') passed();
+  };
+  const opened = await openLocalGroup({
+    ...groupOptions(directory),
+    scrub: { bytesPerSecond: SCRUB_BYTES_PER_SECOND, rowsPerSecond: 1, storeEveryMs: 0 },
+    log: { info: note, warn: note, error: note },
+  });
+  const timer = setTimeout(() => passed(), SCRUB_WAIT_MS);
+  try {
+    await pass;
+    return opened.group.status().role === 'stopped' ? foundBy(opened, directory) : 'repaired';
+  } finally {
+    clearTimeout(timer);
+    await opened.close();
+  }
+}
+
+function mustExplain(message: string, directory: string): void {
+  if (!message.includes(`${directory}/`)) throw new Unacceptable(`names no file: ${message}`);
+  if (!CURE.test(message)) throw new Unacceptable(`names no cure: ${message}`);
+}

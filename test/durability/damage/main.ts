@@ -1,0 +1,131 @@
+/**
+ * Damages every file of a real data directory, one fault at a time, and judges each start. Prints one
+ * JSON line: counts by variant, kind of file and damage, and what was not acceptable.
+ *
+ *   main.js <seconds of load> <places> [--quick] [--bail] [--only-log]
+ *
+ * `--quick`: two files of each kind. `--only-log`: files of the write-ahead log.
+ */
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Prng } from '../../../src/common/prng.js';
+import { faultsOf, type Fault } from './faults.js';
+import { judge, type Outcome } from './judge.js';
+import { filesOf, makeSample, type Sample } from './sample.js';
+
+const MEMORY = '/dev/shm';
+const QUICK_FILES = 2;
+const QUICK_PARTITIONS = 40;
+const PARTITIONS = 400;
+
+export interface DamageRow {
+  readonly variant: string;
+  readonly kind: string;
+  readonly damage: string;
+  cases: number;
+  refused: number;
+  repaired: number;
+  found: number;
+}
+
+export interface DamageReport {
+  readonly answers: number;
+  readonly files: number;
+  readonly rows: readonly DamageRow[];
+  readonly failures: readonly {
+    readonly file: string;
+    readonly damage: string;
+    readonly why: string;
+  }[];
+}
+
+const has = (flag: string): boolean => process.argv.includes(`--${flag}`);
+
+class DamageRun {
+  readonly rows = new Map<string, DamageRow>();
+  readonly failures: { file: string; damage: string; why: string }[] = [];
+  private readonly prng = new Prng(Number(process.env['QUEEN_TEST_DAMAGE_SEED'] ?? 1));
+
+  constructor(
+    private readonly root: string,
+    private readonly sample: Sample,
+  ) {}
+
+  /** Nothing damaged: all of it must be served, or the suite says nothing. */
+  async baseline(variant: 'killed' | 'stopped'): Promise<void> {
+    const outcome = await judge(this.copy(variant), this.sample.ledger, true);
+    if (outcome !== 'repaired') throw new Error(`the whole ${variant} directory is ${outcome}`);
+  }
+
+  async all(variant: 'killed' | 'stopped', places: number): Promise<void> {
+    const plan = {
+      ...{ directory: this.sample[variant], old: this.sample.old, places, prng: this.prng },
+      filesPerKind: has('quick') ? QUICK_FILES : Number.POSITIVE_INFINITY,
+    };
+    for (const fault of faultsOf(plan)) {
+      if (has('only-log') && !fault.file.startsWith('wal/')) continue;
+      await this.one(variant, fault);
+      if (has('bail') && this.failures.length > 0) return;
+    }
+  }
+
+  private async one(variant: 'killed' | 'stopped', fault: Fault): Promise<void> {
+    const directory = this.copy(variant);
+    fault.apply(directory);
+    try {
+      const isSegment = fault.kind === 'wal/*.seg';
+      this.count(variant, fault, await judge(directory, this.sample.ledger, isSegment));
+    } catch (error) {
+      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const damage = `${variant}, ${fault.damage} ${fault.what}`;
+      this.failures.push({ file: fault.file, damage, why });
+      process.stderr.write(`${fault.file}, ${damage}: ${why.slice(0, 400)}\n`);
+    }
+  }
+
+  private count(variant: string, { kind, damage }: Fault, outcome: Outcome): void {
+    const key = `${variant} ${kind} ${damage}`;
+    let row = this.rows.get(key);
+    if (row === undefined) {
+      row = { variant, kind, damage, cases: 0, refused: 0, repaired: 0, found: 0 };
+      this.rows.set(key, row);
+    }
+    row.cases += 1;
+    row[outcome] += 1;
+  }
+
+  private copy(variant: 'killed' | 'stopped'): string {
+    const directory = join(this.root, 'case');
+    fs.rmSync(directory, { recursive: true, force: true });
+    fs.cpSync(this.sample[variant], directory, { recursive: true });
+    return directory;
+  }
+}
+
+async function main(): Promise<void> {
+  const [seconds, places] = process.argv.slice(2, 4).map(Number);
+  const base = fs.existsSync(MEMORY) ? MEMORY : tmpdir();
+  const root = fs.mkdtempSync(join(base, 'queen-damage-'));
+  try {
+    const partitions = has('quick') || has('only-log') ? QUICK_PARTITIONS : PARTITIONS;
+    const sample = await makeSample({ root, seconds: seconds ?? 5, partitions });
+    const run = new DamageRun(root, sample);
+    for (const variant of ['killed', 'stopped'] as const) {
+      await run.baseline(variant);
+      await run.all(variant, places ?? 1);
+    }
+    const { answers } = sample.ledger;
+    const report: DamageReport = {
+      ...{ answers, files: filesOf(sample.stopped).length },
+      rows: [...run.rows.values()],
+      failures: run.failures,
+    };
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+    process.exitCode = run.failures.length === 0 ? 0 : 1;
+  } finally {
+    fs.rmSync(root, { recursive: true, force: true });
+  }
+}
+
+void main().then(() => process.exit());

@@ -1,0 +1,143 @@
+/**
+ * A data directory with something of everything, made by load on the real disk: sealed and retired
+ * segments, tables on several LevelDB levels, runs of the id index, many partitions, leases, dead
+ * letters. Kept in three states: an old one, as a kill leaves it, and after a graceful stop.
+ */
+import * as fs from 'node:fs';
+import { join, relative } from 'node:path';
+import { Prng } from '../../../src/common/prng.js';
+import { openLocalGroup, type LocalGroupOptions } from '../../../src/raft/open-local-group.js';
+import { checkGroup } from '../support/check.js';
+import { Ledger } from '../support/ledger.js';
+import { Client } from '../support/workload.js';
+
+const CLIENTS = 8;
+const COPY_ATTEMPTS = 500;
+/** The old state is copied after this part of the load. */
+const OLD_SHARE = 0.6;
+/** Load never makes more than this, so that a case stays a matter of a second. */
+const MAX_ANSWERS = 40_000;
+
+export interface Sample {
+  readonly ledger: Ledger;
+  /** Directories by state. */
+  readonly killed: string;
+  readonly stopped: string;
+  readonly old: string;
+}
+
+export interface SampleOptions {
+  readonly root: string;
+  readonly seconds: number;
+  readonly partitions: number;
+}
+
+/** How the sample was written and every case is opened. */
+export function groupOptions(directory: string): LocalGroupOptions {
+  return {
+    ...{ directory, nodeId: 1, checkpointMs: 200, segmentBytes: 512 * 1024 },
+    ...{ storeBufferBytes: 128 * 1024, idTableBits: 9, logKeepEntries: 400 },
+    tailCacheBytes: 256 * 1024,
+  };
+}
+
+export async function makeSample(options: SampleOptions): Promise<Sample> {
+  const directory = join(options.root, 'live');
+  const copies = { old: 'old', killed: 'killed', stopped: 'stopped' };
+  const paths = Object.fromEntries(
+    Object.entries(copies).map(([state, name]) => [state, join(options.root, name)]),
+  ) as Record<keyof typeof copies, string>;
+  const ledger = new Ledger();
+  const opened = await openLocalGroup(groupOptions(directory));
+  const run = new Load(opened.group, ledger, options);
+  await run.until(OLD_SHARE);
+  copyStandingStill(directory, paths.old);
+  await run.until(1);
+  copyStandingStill(directory, paths.killed);
+  await opened.close();
+  fs.cpSync(directory, paths.stopped, { recursive: true });
+  await settleLedger(options.root, paths.stopped, ledger);
+  return { ledger, ...paths };
+}
+
+class Load {
+  private readonly prng = new Prng(4711);
+  private readonly startMs = performance.now();
+
+  constructor(
+    private readonly group: ConstructorParameters<typeof Client>[0],
+    private readonly ledger: Ledger,
+    private readonly options: SampleOptions,
+  ) {}
+
+  async until(share: number): Promise<void> {
+    const { prng, ledger } = this;
+    const { seconds, partitions } = this.options;
+    const shape = { queues: ['q', 'r', 's'], partitions, pushCount: 5, volatileQueue: 'v' };
+    const endMs = this.startMs + seconds * 1000 * share;
+    const pauseMs = (seconds * 1000 * CLIENTS) / MAX_ANSWERS;
+    const clients = Array.from({ length: CLIENTS }, async (_, i) => {
+      const client = new Client(this.group, ledger, prng, shape);
+      while (performance.now() < endMs && ledger.answers < MAX_ANSWERS * share) {
+        if (i === 0) await client.volatileStep();
+        else await client.step();
+        if (pauseMs > 1) await pause(pauseMs);
+      }
+    });
+    await Promise.all(clients);
+  }
+}
+
+/** Copies a directory in use; a copy during which nothing changed is what a kill leaves. */
+function copyStandingStill(from: string, to: string): void {
+  for (let attempt = 0; attempt < COPY_ATTEMPTS; attempt += 1) {
+    const before = listing(from);
+    fs.rmSync(to, { recursive: true, force: true });
+    try {
+      fs.cpSync(from, to, { recursive: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      continue;
+    }
+    if (before === listing(from)) return;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  }
+  throw new Error(`${from} never stands still`);
+}
+
+function listing(directory: string): string {
+  return filesOf(directory)
+    .map((file) => {
+      const found = fs.statSync(join(directory, file), { throwIfNoEntry: false, bigint: true });
+      return `${file} ${found?.ino} ${found?.size} ${found?.mtimeNs}`;
+    })
+    .join('\n');
+}
+
+/** Every file below a directory, relative to it, sorted. */
+export function filesOf(directory: string): string[] {
+  const entries = fs.readdirSync(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+/** What was asked and not decided (fenced acks and the like) is taken over once, from whole files. */
+async function settleLedger(root: string, from: string, ledger: Ledger): Promise<void> {
+  const directory = join(root, 'settle');
+  fs.cpSync(from, directory, { recursive: true });
+  const opened = await openLocalGroup(groupOptions(directory));
+  await checkGroup(opened.group, ledger);
+  await opened.close();
+  fs.rmSync(directory, { recursive: true });
+  for (const facts of ledger.partitions()) {
+    for (const group of facts.groups.values()) group.committedAtMost = group.committed;
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
