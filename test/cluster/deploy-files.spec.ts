@@ -1,0 +1,63 @@
+/** The deployment files parse and say what the broker reads. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { loadConfig } from '../../src/config/index.js';
+
+const ROOT = join(__dirname, '..', '..');
+
+interface Service {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly ports: readonly string[];
+  readonly volumes: readonly string[];
+  readonly restart: string;
+  readonly stop_grace_period: string;
+}
+
+function compose(): Record<string, Service> {
+  const text = readFileSync(join(ROOT, 'deploy/compose/three-node/compose.yaml'), 'utf8');
+  const parsed = parse(text, { merge: true }) as { services: Record<string, Service> };
+  return parsed.services;
+}
+
+describe('compose file of three nodes', () => {
+  it('gives each node its id, port and volume, and the same peer list', () => {
+    const services = Object.values(compose());
+    expect(services).toHaveLength(3);
+    expect(new Set(services.map((s) => s.environment['QUEEN_RAFT_PEERS'])).size).toBe(1);
+    services.forEach((service, i) => {
+      expect(service.environment['QUEEN_RAFT_NODE_ID']).toBe(String(i + 1));
+      expect(service.ports).toEqual([`127.0.0.1:${i + 1}6632:6632`]);
+      expect(service.volumes).toEqual([`queen-${i + 1}:/var/lib/queen/raft`]);
+      expect(service.restart).toBe('unless-stopped');
+      expect(service.stop_grace_period).toBe('60s');
+    });
+  });
+
+  it('is an environment that the broker accepts', () => {
+    for (const { environment } of Object.values(compose())) {
+      const { config, warnings } = loadConfig({ ...environment, QUEEN_RAFT_TOKEN: 'x' });
+      expect(config.raft.clustered).toBe(true);
+      expect(config.raft.peers).toHaveLength(3);
+      expect(warnings).toEqual([]);
+    }
+  });
+});
+
+describe('Dockerfile', () => {
+  const text = readFileSync(join(ROOT, 'deploy/docker/Dockerfile'), 'utf8');
+
+  it('runs the launcher without root and checks its health', () => {
+    expect(text).toMatch(/^USER 65532:65532$/m);
+    expect(text).toMatch(/^HEALTHCHECK /m);
+    expect(text).toMatch(/^ENTRYPOINT \["node", "\/app\/bin\/queen.cjs"\]$/m);
+  });
+
+  it('copies files that exist', () => {
+    for (const [, files = ''] of text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)) {
+      for (const file of files.split(' ')) {
+        expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
+      }
+    }
+  });
+});
