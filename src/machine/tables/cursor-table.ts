@@ -1,7 +1,8 @@
 /**
  * Cursors in 96-byte records. Cursors of a partition are chained in descending group id: a new group
- * has the highest id, so linking is O(1) in practice and every node walks the same order. Short chains
- * are searched directly; an index over (partition slot, group) serves partitions with many groups.
+ * has the highest id, so linking is O(1) in practice and every node walks the same order. Chains of up
+ * to four are searched directly and take no index; the cursors of longer ones all stand in an index
+ * over (partition slot, group).
  *
  *   f64: committed attemptOffset totalConsumed createdAt releasedFirst releasedLast | 16B releasedId
  *   i32: partition groupId version attemptCount batchRetryCount lease nextOnPartition (one unused)
@@ -39,12 +40,12 @@ const NEXT_ON_PARTITION = 22;
 const STRIDE_BYTES = 96;
 
 const MAX_U32 = 0xffff_ffff;
-/** Links walked before the index is asked. */
+/** Cursors a partition may have before they are indexed. */
 const SHORT_CHAIN = 4;
 
 export class CursorTableImpl implements CursorTable {
   private readonly records = new RecordPages(STRIDE_BYTES, NEXT_ON_PARTITION);
-  private readonly index = new SegmentedIndex((slot) => this.hashOf(slot));
+  private readonly index = new SegmentedIndex();
   private readonly dirty = new DirtySlots();
   private readonly deletedRows: Uint8Array[] = [];
   private readonly row = emptyCursorRow();
@@ -60,15 +61,15 @@ export class CursorTableImpl implements CursorTable {
   }
 
   find(partitionSlot: number, groupId: ConsumerGroupId): number {
-    const { records } = this;
-    let slot = this.partitions.firstCursor(partitionSlot);
-    for (let links = 0; links < SHORT_CHAIN; links++) {
-      if (slot < 0) return -1;
-      const group = records.unsigned(slot, GROUP);
-      if (group <= groupId) return group === groupId ? slot : -1;
+    const { records, partitions } = this;
+    if (partitions.cursorCount(partitionSlot) > SHORT_CHAIN) {
+      return this.findIndexed(partitionSlot, groupId);
+    }
+    let slot = partitions.firstCursor(partitionSlot);
+    while (slot >= 0 && records.unsigned(slot, GROUP) > groupId) {
       slot = records.int(slot, NEXT_ON_PARTITION);
     }
-    return slot < 0 ? -1 : this.findIndexed(partitionSlot, groupId);
+    return slot >= 0 && records.unsigned(slot, GROUP) === groupId ? slot : -1;
   }
 
   create(
@@ -199,6 +200,15 @@ export class CursorTableImpl implements CursorTable {
     this.dirty.mark(slot);
   }
 
+  remove(slot: number): void {
+    const partitionSlot = this.partitionSlot(slot);
+    invariant(this.partitions.isLive(partitionSlot), 'cursor of a deleted queue');
+    this.unindex(partitionSlot, slot);
+    this.unlink(partitionSlot, slot);
+    this.totals.cursors--;
+    this.free(partitionSlot, slot);
+  }
+
   // Inside the tables -----------------------------------------------------------------------------
 
   get sizeBytes(): number {
@@ -215,14 +225,9 @@ export class CursorTableImpl implements CursorTable {
     const slot = partitions.firstCursor(partitionSlot);
     const state = partitions.state(partitionSlot);
     invariant(!state.live, 'cursor is in use');
-    this.dropLease(slot);
+    this.unindex(partitionSlot, slot);
     partitions.setFirstCursor(partitionSlot, records.int(slot, NEXT_ON_PARTITION));
-    state.cursorCount--;
-    const partition = partitions.id(partitionSlot);
-    this.deletedRows.push(cursorKey(state.id, partition, this.groupId(slot)));
-    this.dirty.unmark(slot);
-    this.index.remove(this.hashOf(slot), slot);
-    records.release(slot);
+    this.free(partitionSlot, slot);
   }
 
   flush(rows: RowPort): void {
@@ -309,11 +314,37 @@ export class CursorTableImpl implements CursorTable {
     records.setInt(slot, NEXT_ON_PARTITION, next);
     if (previous < 0) partitions.setFirstCursor(partitionSlot, slot);
     else records.setInt(previous, NEXT_ON_PARTITION, slot);
-    this.index.add(this.hashOf(slot), slot);
+    const count = partitions.countCursors(partitionSlot, 1);
+    if (count > SHORT_CHAIN + 1) this.index.add(this.hashOf(slot), slot);
+    else if (count === SHORT_CHAIN + 1) this.indexChain(partitionSlot);
     const state = partitions.state(partitionSlot);
     state.cursorCount++;
     if (state.live) this.totals.cursors++;
     return slot;
+  }
+
+  private unlink(partitionSlot: number, slot: number): void {
+    const { records, partitions } = this;
+    const next = records.int(slot, NEXT_ON_PARTITION);
+    let at = partitions.firstCursor(partitionSlot);
+    if (at === slot) {
+      partitions.setFirstCursor(partitionSlot, next);
+      return;
+    }
+    while (records.int(at, NEXT_ON_PARTITION) !== slot) at = records.int(at, NEXT_ON_PARTITION);
+    records.setInt(at, NEXT_ON_PARTITION, next);
+  }
+
+  /** Gives the slot of an unindexed and unlinked cursor back and its row up. */
+  private free(partitionSlot: number, slot: number): void {
+    const { partitions } = this;
+    const state = partitions.state(partitionSlot);
+    this.dropLease(slot);
+    state.cursorCount--;
+    const partition = partitions.id(partitionSlot);
+    this.deletedRows.push(cursorKey(state.id, partition, this.groupId(slot)));
+    this.dirty.unmark(slot);
+    this.records.release(slot);
   }
 
   private addLease(slot: number, lease: NewLease): void {
@@ -345,6 +376,22 @@ export class CursorTableImpl implements CursorTable {
       if (records.unsigned(slot, GROUP) === groupId) return slot;
     }
     return -1;
+  }
+
+  private indexChain(partitionSlot: number): void {
+    let slot = this.partitions.firstCursor(partitionSlot);
+    for (; slot >= 0; slot = this.nextOnPartition(slot)) this.index.add(this.hashOf(slot), slot);
+  }
+
+  /** Before a cursor leaves its chain: takes it out of the index, all of them if the rest is short. */
+  private unindex(partitionSlot: number, leaving: number): void {
+    const left = this.partitions.countCursors(partitionSlot, -1);
+    if (left > SHORT_CHAIN) this.index.remove(this.hashOf(leaving), leaving);
+    if (left !== SHORT_CHAIN) return;
+    let slot = this.partitions.firstCursor(partitionSlot);
+    for (; slot >= 0; slot = this.nextOnPartition(slot)) {
+      this.index.remove(this.hashOf(slot), slot);
+    }
   }
 
   private hashOf(slot: number): number {

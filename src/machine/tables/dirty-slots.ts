@@ -5,13 +5,15 @@
 
 const PAGE_SHIFT = 15;
 const PAGE_MASK = (1 << PAGE_SHIFT) - 1;
-const INITIAL_SLOTS = 1024;
-/** A drained list keeps at most this much room. */
-const RETAINED_SLOTS = 0x1_0000;
+/** Slots per chunk of the list; growth never copies. */
+const CHUNK_SHIFT = 14;
+const CHUNK_MASK = (1 << CHUNK_SHIFT) - 1;
+/** A drained list keeps at most these. */
+const RETAINED_CHUNKS = 4;
 
 export class DirtySlots {
   private readonly pages: Uint32Array[] = [];
-  private list = new Int32Array(INITIAL_SLOTS);
+  private readonly list: Int32Array[] = [];
   private listed = 0;
 
   /** Upper bound of the slots a drain visits. */
@@ -27,8 +29,10 @@ export class DirtySlots {
     const bit = 1 << (slot & 31);
     if ((page[word]! & bit) !== 0) return;
     page[word]! |= bit;
-    if (this.listed === this.list.length) this.grow();
-    this.list[this.listed++] = slot;
+    const chunk = this.listed >>> CHUNK_SHIFT;
+    if (chunk === this.list.length) this.list.push(new Int32Array(1 << CHUNK_SHIFT));
+    this.list[chunk]![this.listed & CHUNK_MASK] = slot;
+    this.listed += 1;
   }
 
   unmark(slot: number): void {
@@ -39,7 +43,7 @@ export class DirtySlots {
   /** Visits every marked slot once and forgets it. `visit` must not mark. */
   drain(visit: (slot: number) => void): void {
     for (let i = 0; i < this.listed; i++) {
-      const slot = this.list[i]!;
+      const slot = this.list[i >>> CHUNK_SHIFT]![i & CHUNK_MASK]!;
       const page = this.pages[slot >>> PAGE_SHIFT]!;
       const word = (slot & PAGE_MASK) >>> 5;
       const bit = 1 << (slot & 31);
@@ -48,12 +52,6 @@ export class DirtySlots {
       visit(slot);
     }
     this.listed = 0;
-    if (this.list.length > RETAINED_SLOTS) this.list = new Int32Array(INITIAL_SLOTS);
-  }
-
-  private grow(): void {
-    const grown = new Int32Array(this.list.length * 2);
-    grown.set(this.list);
-    this.list = grown;
+    if (this.list.length > RETAINED_CHUNKS) this.list.length = RETAINED_CHUNKS;
   }
 }

@@ -31,7 +31,7 @@ const STRIDE_BYTES = 80;
 
 export class LeaseTableImpl implements LeaseTable {
   private readonly records = new RecordPages(STRIDE_BYTES, NEXT);
-  private readonly byLeaseId = new SegmentedIndex((lease) => this.hashOf(lease));
+  private readonly byLeaseId = new SegmentedIndex();
 
   constructor(
     private readonly totals: LiveTotals,

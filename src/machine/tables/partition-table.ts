@@ -4,7 +4,7 @@
  * A partition of a deleted queue is invisible at once, long before a purge frees its slot.
  *
  *   f64: id createdAt logStart lastOffset lastAppendAt retainedBytes
- *   i32: queueId name nameHash maxRecordBytes deadLetters firstCursor nextInQueue (one unused)
+ *   i32: queueId name maxRecordBytes deadLetters firstCursor cursorCount nextInQueue (one unused)
  */
 import { ByteArena } from '../../common/byte-arena.js';
 import { invariant } from '../../common/invariant.js';
@@ -34,10 +34,10 @@ const RETAINED_BYTES = 5;
 // In units of 4 bytes.
 const QUEUE_ID = 12;
 const NAME = 13;
-const NAME_HASH = 14;
-const MAX_RECORD = 15;
-const DEAD_LETTERS = 16;
-const FIRST_CURSOR = 17;
+const MAX_RECORD = 14;
+const DEAD_LETTERS = 15;
+const FIRST_CURSOR = 16;
+const CURSOR_COUNT = 17;
 const NEXT_IN_QUEUE = 18;
 const STRIDE_BYTES = 80;
 
@@ -46,7 +46,7 @@ const SHORT_NAME_BYTES = 1536;
 export class PartitionTableImpl implements PartitionTable {
   private readonly records = new RecordPages(STRIDE_BYTES, NEXT_IN_QUEUE);
   private readonly names = new ByteArena();
-  private readonly byName = new SegmentedIndex((slot) => this.records.unsigned(slot, NAME_HASH));
+  private readonly byName = new SegmentedIndex();
   private readonly ids = new IdIndex();
   private readonly dirty = new DirtySlots();
   private readonly deletedRows: Uint8Array[] = [];
@@ -74,7 +74,6 @@ export class PartitionTableImpl implements PartitionTable {
     const hash = murmur3x32(bytes, start, end, queue);
     const { records, byName } = this;
     for (let slot = byName.first(hash); slot >= 0; slot = byName.next()) {
-      if (records.unsigned(slot, NAME_HASH) !== hash) continue;
       if (records.unsigned(slot, QUEUE_ID) !== queue) continue;
       if (this.names.equals(records.unsigned(slot, NAME), bytes, start, end)) return slot;
     }
@@ -215,6 +214,17 @@ export class PartitionTableImpl implements PartitionTable {
     this.records.setInt(slot, FIRST_CURSOR, cursor);
   }
 
+  cursorCount(slot: number): number {
+    return this.records.int(slot, CURSOR_COUNT);
+  }
+
+  /** Returns the new count. */
+  countCursors(slot: number, delta: number): number {
+    const count = this.records.int(slot, CURSOR_COUNT) + delta;
+    this.records.setInt(slot, CURSOR_COUNT, count);
+    return count;
+  }
+
   /** Purge only: frees the first partition of a deleted queue's chain; it must have no cursors. */
   freeFirst(state: QueueState): void {
     const slot = state.firstPartition;
@@ -225,9 +235,11 @@ export class PartitionTableImpl implements PartitionTable {
     const id = this.id(slot);
     this.deletedRows.push(partitionKey(state.id, id));
     this.dirty.unmark(slot);
-    this.byName.remove(records.unsigned(slot, NAME_HASH), slot);
+    const name = records.unsigned(slot, NAME);
+    const bytes = this.nameBytes(name);
+    this.byName.remove(murmur3x32(bytes, 0, bytes.length, state.id), slot);
     this.ids.remove(id);
-    this.names.release(records.unsigned(slot, NAME));
+    this.names.release(name);
     records.release(slot);
   }
 
@@ -271,10 +283,14 @@ export class PartitionTableImpl implements PartitionTable {
     row.retainedBytes = records.double(slot, RETAINED_BYTES);
     row.maxRecordBytes = records.unsigned(slot, MAX_RECORD);
     row.deadLetters = records.unsigned(slot, DEAD_LETTERS);
-    const name = records.unsigned(slot, NAME);
-    const at = this.names.bytesAt(name);
-    row.name = this.names.chunkOf(name).subarray(at, at + this.names.lengthAt(name));
+    row.name = this.nameBytes(records.unsigned(slot, NAME));
     return encodePartitionRow(row);
+  }
+
+  /** A view; valid until the name is released. */
+  private nameBytes(name: number): Uint8Array {
+    const at = this.names.bytesAt(name);
+    return this.names.chunkOf(name).subarray(at, at + this.names.lengthAt(name));
   }
 
   private add(state: QueueState, id: number, name: Uint8Array): number {
@@ -284,7 +300,6 @@ export class PartitionTableImpl implements PartitionTable {
     records.setDouble(slot, ID, id);
     records.setInt(slot, QUEUE_ID, state.id);
     records.setInt(slot, NAME, this.names.append(name));
-    records.setInt(slot, NAME_HASH, hash);
     records.setInt(slot, FIRST_CURSOR, -1);
     records.setInt(slot, NEXT_IN_QUEUE, -1);
     if (state.lastPartition < 0) state.firstPartition = slot;
