@@ -7,6 +7,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AppModule } from '../app.module.js';
 import type { QueenConfig } from '../config/index.js';
+import { ConfigError } from '../config/index.js';
 import { setUpDocs } from '../docs-api/setup.js';
 import { Admission } from '../http/admission.js';
 import { attachHooks, createAdapter } from '../http/fastify-setup.js';
@@ -14,10 +15,27 @@ import { KnownRoutes } from '../http/known-routes.js';
 import type { Logger } from '../logging/index.js';
 import { NestLogger } from '../logging/index.js';
 
+/** What was asked for and is not built must stop the boot: it protects something. */
+function refuseUnbuilt(config: QueenConfig): void {
+  if (config.auth.enabled) {
+    throw new ConfigError('JWT_ENABLED', 'this build checks no tokens yet; leave it unset');
+  }
+  if (config.security.encryptionKey !== null) {
+    throw new ConfigError(
+      'QUEEN_ENCRYPTION_KEY',
+      'this build stores payloads in plain text; leave it unset',
+    );
+  }
+  if (config.raft.tlsCert !== null) {
+    throw new ConfigError('QUEEN_RAFT_TLS_CERT', 'this build speaks no TLS yet; leave it unset');
+  }
+}
+
 export async function createApp(
   config: QueenConfig,
   logger: Logger,
 ): Promise<NestFastifyApplication> {
+  refuseUnbuilt(config);
   const routes = new KnownRoutes();
   const admission = new Admission({
     maxBytes: config.planner.admitMaxBytes,

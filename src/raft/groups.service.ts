@@ -78,7 +78,7 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
    * so that the port can close.
    */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.groups.map((group) => group.leave?.()));
+    await Promise.all(this.groups.map((group) => group.leave?.() ?? Promise.resolve()));
     for (const group of this.groups) group.releasePops();
   }
 

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nodeId, type NodeId } from '../../src/common/ids.js';
+import { nodeId } from '../../src/common/ids.js';
 import { UuidMint } from '../../src/common/uuid-v7.js';
 import { systemClock, systemRandom } from '../../src/config/index.js';
 import { Dispatcher } from '../../src/coordinators/dispatcher/dispatcher.js';
@@ -112,7 +112,7 @@ export class ClusterHarness {
   }
 
   isolate(id: number): void {
-    this.network.isolate(nodeId(id) as NodeId);
+    this.network.isolate(nodeId(id));
   }
 
   soon(ms = 10_000): CallOptions {

@@ -181,6 +181,8 @@ describe('shape', () => {
       expect(messages('test/x.spec.ts', `${call}('a', () => {});`)).not.toEqual([]);
     }
     expect(messages('test/x.spec.ts', `it.each([1])('a', () => {}); list.skip(1);`)).toEqual([]);
+    expect(messages('test/conformance/x.spec.ts', `describe.skip('a', () => {});`)).toEqual([]);
+    expect(messages('test/conformance/x.spec.ts', `it.only('a', () => {});`)).not.toEqual([]);
   });
 
   it('wants a word about a swallowed error', () => {

@@ -94,6 +94,9 @@ function baseName(node: ts.Expression): string {
   return ts.isIdentifier(node) ? node.text : '';
 }
 
+/** The public vectors stay outside the repository: where they are absent the suite says skipped. */
+const MAY_SKIP = 'test/conformance/';
+
 export function checkTestsRun(source: Source): readonly Finding[] {
   const tree = treeOf(source);
   const findings: Finding[] = [];
@@ -102,6 +105,7 @@ export function checkTestsRun(source: Source): readonly Finding[] {
       ts.isPropertyAccessExpression(node) &&
       ALONE_OR_OUT.has(node.name.text) &&
       ['it', 'test', 'describe'].includes(baseName(node));
+    if (alone && node.name.text === 'skip' && source.path.startsWith(MAY_SKIP)) continue;
     const out = ts.isCallExpression(node) && LEFT_OUT.has(baseName(node.expression));
     if (!alone && !out) continue;
     const message = `${node.getText(tree).slice(0, 40)}: every test runs`;

@@ -88,7 +88,7 @@ for (const size of [4096, 86]) {
 
 let store = await Store.open({ directory });
 let overlay = new Overlay();
-let writer = new CheckpointWriter({ store, overlay });
+const writer = new CheckpointWriter({ store, overlay });
 let longestHold = 0;
 let written = 0;
 const checkpointMs = [];
