@@ -64,6 +64,14 @@ export class GroupCursor {
     this.settled = Math.max(this.settled, offset);
   }
 
+  /** At the end: the group was not left stuck before what was acknowledged. */
+  checkAttempted(acknowledgedEnd: number): void {
+    if (this.attempted >= acknowledgedEnd) return;
+    this.violations.add(
+      `${this.name}: stuck after ${this.attempted}, acknowledged up to ${acknowledgedEnd}`,
+    );
+  }
+
   /** At the end: everything acknowledged was delivered to the group. */
   checkDelivered(acknowledgedEnd: number): void {
     for (let offset = 0; offset <= acknowledgedEnd; offset += 1) {

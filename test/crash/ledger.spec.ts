@@ -91,6 +91,7 @@ describe('ledger', () => {
         cursor.deliver({ ...delivery, first: 0, last: 3, leaseId: 'other' });
       },
     ],
+    ['a group that is stuck', (): void => ledger.cursor('g', 'p').checkAttempted(0)],
     ['a message never delivered', (): void => ledger.cursor('g', 'p').checkDelivered(0)],
   ])('finds %s', (_what, breakPromise) => {
     breakPromise();

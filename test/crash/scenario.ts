@@ -1,5 +1,6 @@
 /** Names and sizes that producers, consumers and audits share. */
 import type { Prng } from '../../src/common/prng.js';
+import type { Target } from './client.js';
 import type { Gate } from './gate.js';
 import type { Ledger } from './ledger.js';
 
@@ -10,7 +11,7 @@ export const GROUPS = ['steady', 'rough'] as const;
 export type GroupName = (typeof GROUPS)[number];
 
 export interface WorkerParts {
-  readonly port: number;
+  readonly port: Target;
   readonly ledger: Ledger;
   readonly gate: Gate;
   readonly random: Prng;
