@@ -3,6 +3,7 @@
  * a file of the directory and a cure; everything served as if nothing had happened; or a node that
  * stopped by itself, naming file and cure, when a read or the scrub met the damage. Anything else throws.
  */
+import type { Prng } from '../../../src/common/prng.js';
 import { openLocalGroup, type OpenedLocalGroup } from '../../../src/raft/open-local-group.js';
 import { BrokenPromise, checkGroup } from '../support/check.js';
 import type { Ledger } from '../support/ledger.js';
@@ -19,17 +20,20 @@ export class Unacceptable extends Error {
   override readonly name = 'Unacceptable';
 }
 
-export async function judge(
-  directory: string,
-  ledger: Ledger,
-  isSegment: boolean,
-): Promise<Outcome> {
-  const first = await served(directory, ledger);
-  if (first !== 'repaired' || !isSegment) return first;
+export interface HowToJudge {
+  /** The damaged file is one the scrub reads. */
+  readonly isSegment: boolean;
+  /** Chooses the ids that are sent again; absent: all. */
+  readonly prng?: Prng;
+}
+
+export async function judge(directory: string, ledger: Ledger, how: HowToJudge): Promise<Outcome> {
+  const first = await served(directory, ledger, how.prng);
+  if (first !== 'repaired' || !how.isSegment) return first;
   return scrubbed(directory);
 }
 
-async function served(directory: string, ledger: Ledger): Promise<Outcome> {
+async function served(directory: string, ledger: Ledger, prng?: Prng): Promise<Outcome> {
   let opened: OpenedLocalGroup;
   try {
     opened = await openLocalGroup(groupOptions(directory));
@@ -38,7 +42,7 @@ async function served(directory: string, ledger: Ledger): Promise<Outcome> {
     return 'refused';
   }
   try {
-    await checkGroup(opened.group, ledger);
+    await checkGroup(opened.group, ledger, prng);
     if (opened.group.status().role === 'stopped') return foundBy(opened, directory);
     return 'repaired';
   } catch (error) {

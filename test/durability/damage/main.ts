@@ -2,22 +2,22 @@
  * Damages every file of a real data directory, one fault at a time, and judges each start. Prints one
  * JSON line: counts by variant, kind of file and damage, and what was not acceptable.
  *
- *   main.js <seconds of load> <places> [--quick] [--bail] [--only-log]
+ *   main.js <seconds of load> <places> [--quick] [--bail] [--room <wal|store|ids|…>]
  *
- * `--quick`: two files of each kind. `--only-log`: files of the write-ahead log.
+ * `--quick`: one file of each kind, a part of the ids sent again. `--room`: files of one room.
  */
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Prng } from '../../../src/common/prng.js';
-import { faultsOf, type Fault } from './faults.js';
+import { faultsOf, kindOf, type Fault } from './faults.js';
 import { judge, type Outcome } from './judge.js';
 import { filesOf, makeSample, type Sample } from './sample.js';
 
 const MEMORY = '/dev/shm';
-const QUICK_FILES = 2;
-const QUICK_PARTITIONS = 40;
-const PARTITIONS = 400;
+const QUICK_FILES = 1;
+const QUICK = { partitions: 16, answers: 3_000 };
+const FULL = { partitions: 300, answers: 12_000 };
 
 export interface DamageRow {
   readonly variant: string;
@@ -31,7 +31,8 @@ export interface DamageRow {
 
 export interface DamageReport {
   readonly answers: number;
-  readonly files: number;
+  /** Kind of each file of the stopped directory. */
+  readonly files: readonly string[];
   readonly rows: readonly DamageRow[];
   readonly failures: readonly {
     readonly file: string;
@@ -41,6 +42,7 @@ export interface DamageReport {
 }
 
 const has = (flag: string): boolean => process.argv.includes(`--${flag}`);
+const room = has('room') ? process.argv[process.argv.indexOf('--room') + 1] : undefined;
 
 class DamageRun {
   readonly rows = new Map<string, DamageRow>();
@@ -54,7 +56,7 @@ class DamageRun {
 
   /** Nothing damaged: all of it must be served, or the suite says nothing. */
   async baseline(variant: 'killed' | 'stopped'): Promise<void> {
-    const outcome = await judge(this.copy(variant), this.sample.ledger, true);
+    const outcome = await judge(this.copy(variant), this.sample.ledger, { isSegment: true });
     if (outcome !== 'repaired') throw new Error(`the whole ${variant} directory is ${outcome}`);
   }
 
@@ -64,7 +66,7 @@ class DamageRun {
       filesPerKind: has('quick') ? QUICK_FILES : Number.POSITIVE_INFINITY,
     };
     for (const fault of faultsOf(plan)) {
-      if (has('only-log') && !fault.file.startsWith('wal/')) continue;
+      if (room !== undefined && !fault.file.startsWith(room)) continue;
       await this.one(variant, fault);
       if (has('bail') && this.failures.length > 0) return;
     }
@@ -74,8 +76,11 @@ class DamageRun {
     const directory = this.copy(variant);
     fault.apply(directory);
     try {
-      const isSegment = fault.kind === 'wal/*.seg';
-      this.count(variant, fault, await judge(directory, this.sample.ledger, isSegment));
+      const how = {
+        isSegment: fault.kind === 'wal/*.seg',
+        ...(has('quick') ? { prng: this.prng } : {}),
+      };
+      this.count(variant, fault, await judge(directory, this.sample.ledger, how));
     } catch (error) {
       const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
       const damage = `${variant}, ${fault.damage} ${fault.what}`;
@@ -108,8 +113,8 @@ async function main(): Promise<void> {
   const base = fs.existsSync(MEMORY) ? MEMORY : tmpdir();
   const root = fs.mkdtempSync(join(base, 'queen-damage-'));
   try {
-    const partitions = has('quick') || has('only-log') ? QUICK_PARTITIONS : PARTITIONS;
-    const sample = await makeSample({ root, seconds: seconds ?? 5, partitions });
+    const size = has('quick') ? QUICK : FULL;
+    const sample = await makeSample({ root, seconds: seconds ?? 5, ...size });
     const run = new DamageRun(root, sample);
     for (const variant of ['killed', 'stopped'] as const) {
       await run.baseline(variant);
@@ -117,7 +122,7 @@ async function main(): Promise<void> {
     }
     const { answers } = sample.ledger;
     const report: DamageReport = {
-      ...{ answers, files: filesOf(sample.stopped).length },
+      ...{ answers, files: filesOf(sample.stopped).map(kindOf) },
       rows: [...run.rows.values()],
       failures: run.failures,
     };

@@ -27,8 +27,10 @@ function rotatingSeeds(): number[] {
 describe('the whole node under kill and power loss', () => {
   it('holds every answer it gave', () => {
     const seeds = [...failedSeeds(), ...rotatingSeeds()].join(',');
-    const script = join(ROOT, 'test/durability/run-seeds.mjs');
-    const run = spawnSync(process.execPath, [script, seeds], { encoding: 'utf8' });
+    const script = join(ROOT, 'test/durability/run-main.mjs');
+    const run = spawnSync(process.execPath, [script, 'power-loss/main.js', seeds], {
+      encoding: 'utf8',
+    });
     const report = JSON.parse(run.stdout.trim().split('\n').at(-1) ?? '{}') as PowerLossReport;
     expect(report.failures).toEqual([]);
     expect(report.seeds).toBeGreaterThan(ROTATING);

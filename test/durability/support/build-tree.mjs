@@ -1,5 +1,5 @@
 /**
- * Transpiles the rooms a group needs, `test/support` and `test/durability` into a temporary directory that plain Node
+ * Transpiles the rooms a group needs and the tests into a temporary directory that plain Node
  * runs, outside Jest's sandbox. Patches change single source files on the way: that is how a mutant
  * is made without touching the repository.
  */
@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 const ROOMS = ['common', 'config', 'machine', 'raft', 'storage'];
-const TREES = [...ROOMS.map((room) => `src/${room}`), 'test/support', 'test/durability'];
+const TESTS = ['test/support', 'test/durability', 'test/storage/wal'];
+const TREES = [...ROOMS.map((room) => `src/${room}`), ...TESTS];
 const OPTIONS = {
   swcrc: false,
   jsc: {
