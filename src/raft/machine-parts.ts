@@ -1,5 +1,7 @@
 /** Builds the machine of a group and what the group needs of its formats. */
+import { DecodeError } from '../common/binary-reader.js';
 import { logIndex, type LogIndex } from '../common/ids.js';
+import { checkCommand } from '../machine/commands/check.js';
 import { encodeUnclaim } from '../machine/commands/claim.js';
 import { commandU32 } from '../machine/commands/header.js';
 import { MESSAGE_FLAG, readRecord } from '../machine/commands/push-record.js';
@@ -79,6 +81,15 @@ const groupCommands: GroupCommands = {
         restoreCommitted: grant.commitOnDelivery ? firstOffset - 1 : -2,
       })),
     }),
+  check: (bytes) => {
+    try {
+      checkCommand(bytes);
+      return null;
+    } catch (error) {
+      if (error instanceof DecodeError) return error.message;
+      throw error;
+    }
+  },
 };
 
 const appendRows: AppendRows = {

@@ -3,13 +3,14 @@
  * the outcome resolves. Settles exactly once; whatever comes later (an outcome after the deadline, a
  * deadline after the outcome) is dropped.
  */
-import { QueenError } from '../../common/errors.js';
 import type { Outcome } from '../../machine/commands/catalogue.js';
 import type { Deadlined } from './deadline-wheel.js';
 
 export interface CallOwner {
   /** Takes the call out of every table; called once, before the promise settles. */
   release(call: Call): void;
+  /** What to tell the caller when the deadline passes without an outcome. */
+  overdue(call: Call): Error;
 }
 
 export class Call implements Deadlined {
@@ -20,11 +21,15 @@ export class Call implements Deadlined {
   /** Assigned when the window lets the call in; -1 before. */
   sequence = -1;
   settled = false;
+  /** Went out at least once: its effect may exist although no outcome came. */
+  sent = false;
+  /** Session its bytes are stamped with; 0 before. Stamped bytes may stand in a socket's queue. */
+  stampedFor = 0;
   private resolve: ((outcome: Outcome) => void) | null = null;
   private reject: ((error: Error) => void) | null = null;
 
   constructor(
-    readonly bytes: Uint8Array,
+    public bytes: Uint8Array,
     readonly deadlineMs: number,
     /** False for leader-internal proposals (session 0). */
     readonly inSession: boolean,
@@ -54,6 +59,6 @@ export class Call implements Deadlined {
 
   /** The deadline passed: the command may still apply, its outcome is dropped then. */
   expire(): void {
-    this.fail(new QueenError('timeout'));
+    this.fail(this.owner.overdue(this));
   }
 }

@@ -35,6 +35,8 @@ export class Intake implements CallOwner {
     private readonly forward: (call: Call) => void,
     /** Proposal numbers start here; differs from every earlier boot's (term in the high half). */
     firstProposal: number,
+    /** Error of a call whose outcome is not known (deadline, or it was applied unseen). */
+    private readonly unresolved: (call: Call) => QueenError = () => new QueenError('timeout'),
   ) {
     this.nextProposal = firstProposal;
   }
@@ -83,21 +85,45 @@ export class Intake implements CallOwner {
     return outcome;
   }
 
-  /** The session of this boot was opened by the entry `session`: lets in who waited for it. */
+  /**
+   * The session of this boot was opened by the entry `session`: lets in who waited for it. Calls of an
+   * ended session that are still open had no effect and never will: they get new numbers.
+   */
   openSession(session: number): void {
+    const again: Call[] = [];
+    for (let sequence = this.floor; sequence < this.nextSequence; sequence += 1) {
+      const slot = sequence & (SESSION_WINDOW - 1);
+      const call = this.open[slot];
+      if (call !== undefined && !call.settled) again.push(call);
+      this.open[slot] = undefined;
+    }
     this.session = session;
     this.nextSequence = 1;
     this.floor = 1;
+    for (const call of again) this.admit(call);
     this.admitOutside();
   }
 
-  /** Writes the numbers of a call into its bytes, right before it goes into an entry. */
+  /** The session was ended by somebody else's entry: nothing goes out until another one is open. */
+  closeSession(): void {
+    this.session = 0;
+  }
+
+  /**
+   * Writes the numbers of a call into its bytes, right before it goes out for the first time. They stay
+   * as they are when it is sent again (an old floor is true for ever), for the same bytes may still
+   * stand in a queue; numbers of a new session go into a copy.
+   */
   stampCall(call: Call): void {
-    patchCommand(call.bytes, {
-      session: call.inSession ? this.session : 0,
-      sequence: call.sequence,
-      floor: call.inSession ? this.floor : 0,
-    });
+    if (!call.inSession) {
+      patchCommand(call.bytes, { session: 0, sequence: call.sequence, floor: 0 });
+      return;
+    }
+    if (call.stampedFor === this.session) return;
+    if (call.stampedFor !== 0) call.bytes = call.bytes.slice();
+    call.stampedFor = this.session;
+    const { session, floor } = this;
+    patchCommand(call.bytes, { session, sequence: call.sequence, floor });
   }
 
   /** An outcome came out of apply; those of other sessions and of nobody are dropped. */
@@ -105,8 +131,14 @@ export class Intake implements CallOwner {
     if (session === 0) this.proposals.get(sequence)?.succeed(outcome);
     else if (session === this.session) {
       const call = this.open[sequence & (SESSION_WINDOW - 1)];
-      if (call?.sequence === sequence) call.succeed(outcome);
+      if (call?.sequence !== sequence) return;
+      if (outcome.kind === 'ignored') call.fail(this.ignoredError(call, outcome.why));
+      else call.succeed(outcome);
     }
+  }
+
+  overdue(call: Call): Error {
+    return this.unresolved(call);
   }
 
   release(call: Call): void {
@@ -124,6 +156,7 @@ export class Intake implements CallOwner {
 
   /** Visits the calls that stand between floor and the next sequence and still wait, in order. */
   eachOpen(visit: (call: Call) => void): void {
+    if (this.session === 0) return;
     for (let sequence = this.floor; sequence < this.nextSequence; sequence += 1) {
       const call = this.open[sequence & (SESSION_WINDOW - 1)];
       if (call?.sequence === sequence && !call.settled) visit(call);
@@ -136,15 +169,21 @@ export class Intake implements CallOwner {
   }
 
   /** Answers everybody who waits; further outcomes find nobody. */
-  failAll(error: () => Error): void {
+  failAll(error: (call: Call) => Error): void {
     const outside = this.outside;
     this.outside = [];
     this.outsideHead = 0;
-    for (const call of outside) call.fail(error());
-    for (const call of [...this.proposals.values()]) call.fail(error());
+    for (const call of outside) call.fail(error(call));
+    for (const call of [...this.proposals.values()]) call.fail(error(call));
     for (let sequence = this.floor; sequence < this.nextSequence; sequence += 1) {
-      this.open[sequence & (SESSION_WINDOW - 1)]?.fail(error());
+      const call = this.open[sequence & (SESSION_WINDOW - 1)];
+      call?.fail(error(call));
     }
+  }
+
+  /** Of an ended session: no effect. Seen: an earlier copy had it, and what it did is not known. */
+  private ignoredError(call: Call, why: 'seen' | 'ended'): Error {
+    return why === 'ended' ? new QueenError('retry') : this.unresolved(call);
   }
 
   private take(call: Call): void {

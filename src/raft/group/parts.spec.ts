@@ -17,7 +17,7 @@ import { ReadBarrier } from './read-barrier.js';
 import { sliceParts, TailCache } from './tail-cache.js';
 import { TailIndex } from './tail-index.js';
 
-const OUTCOME: Outcome = { kind: 'ignored', why: 'seen' };
+const OUTCOME: Outcome = { kind: CommandKind.RaiseVersion, version: 6 };
 
 class ManualClock {
   wall = 1_000;

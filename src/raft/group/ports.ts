@@ -146,6 +146,8 @@ export interface GarbageQueues {
 export interface GroupCommands {
   openSession(nodeId: NodeId, directoryId: Uint8Array, bootCount: number): Uint8Array;
   unclaim(grant: GrantOutcome): Uint8Array;
+  /** Why the bytes of a command from a peer could not be applied; null when they can. */
+  check(bytes: Uint8Array): string | null;
 }
 
 /** Reads keys and values of append index rows; the layout is the machine's. */

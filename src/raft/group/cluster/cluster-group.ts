@@ -5,190 +5,69 @@
  * commit → ApplyLoop → outcome. A failed log, store or apply stops the group for good.
  */
 import { QueenError } from '../../../common/errors.js';
-import type { GroupId, LogIndex, Micros, NodeId, Term } from '../../../common/ids.js';
-import { logIndex, micros, nodeId as asNodeId } from '../../../common/ids.js';
+import type { GroupId, LogIndex, Micros, Term } from '../../../common/ids.js';
 import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue.js';
 import type { GrantOutcome, Outcome } from '../../../machine/commands/catalogue.js';
-import type { MachineEvents, OutcomeSink } from '../../../machine/machine.js';
+import type { MachineEvents } from '../../../machine/machine.js';
 import type { Tables } from '../../../machine/tables/tables.js';
-import type { Entry, Message, SoftState } from '../../core/index.js';
+import type { Entry, SoftState } from '../../core/index.js';
 import { decodeConfigChange } from '../../core/index.js';
-import { Call } from '../call.js';
-import { DeadlineWheel } from '../deadline-wheel.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from '../group.js';
 import type { PopRequest, PreparedCommand, StoredMessage } from '../group.js';
 import type { ResolvedIds } from '../id-resolver.js';
-import { Intake } from '../intake.js';
 import type { DispatcherHost } from '../local-group.js';
 import { LogClock } from '../log-clock.js';
 import type { DispatcherPort, LogEntry } from '../ports.js';
 import { loadColumns } from '../recovery.js';
 import type { ClusterGroupParts } from './cluster-parts.js';
-import { CommandRoutes } from './command-routes.js';
-import { checkIdentity } from './identity-check.js';
-import { EntryPacker } from './entry-packer.js';
+import { ClusterWiring, sentAwayError, type ClusterHost } from './cluster-wiring.js';
 import { HandOff } from './hand-off.js';
-import { isEmptyEntry, toLogEntry } from './log-entries.js';
-import type { PeerHandlers, StateAnswer, StateQuery } from './peer-port.js';
-import { PopRouter } from './pop-router.js';
-import { PopServer } from './pop-server.js';
-import { QuorumWatch } from './quorum-watch.js';
-import { RaftLoop } from './raft-loop.js';
-import { ReadRounds } from './read-rounds.js';
-import { SessionOpener } from './session-opener.js';
-import { StableLog } from './stable-log.js';
-import { StateSide } from './state-side.js';
+import { Housekeeping } from './housekeeping.js';
+import { checkIdentity } from './identity-check.js';
+import { toLogEntry } from './log-entries.js';
+import type { RoleChange } from './member-role.js';
+import { peerHandlers } from './peer-desk.js';
 
-const TWO_32 = 0x1_0000_0000;
-const NOBODY = 0;
-/** Housekeeping of routes, rounds and views. */
-const SWEEP_MS = 50;
 const VIEW_EVERY_SWEEPS = 2;
-/** A loop stall this long is logged and never counts as several ticks. */
-const STALL_MS = 100;
+/** A grant is handed back for as long as its lease runs, at least and at most this long. */
+const HAND_BACK_MIN_MS = 1_000;
+const HAND_BACK_MAX_MS = 60_000;
+/** After leadership was handed over: calls in flight may still be answered for this long. */
+const DRAIN_MS = 300;
+const DRAIN_POLL_MS = 5;
 
 type Failure = NonNullable<GroupStatus['failure']>;
 
-export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
+export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   readonly id: GroupId;
   readonly tables: Tables;
-  private readonly state: StateSide;
-  private readonly wheel: DeadlineWheel;
-  private readonly intake: Intake;
-  private readonly routes: CommandRoutes;
-  private readonly packer: EntryPacker;
-  private readonly rounds: ReadRounds;
-  private readonly pops: PopRouter;
-  private readonly popServer: PopServer;
-  private readonly watch: QuorumWatch;
-  private readonly sessions: SessionOpener;
-  private readonly stable: StableLog;
-  private readonly loop: RaftLoop;
-  private readonly nowMs: () => number;
+  private readonly own: ClusterWiring;
+  private readonly housekeeping: Housekeeping;
+  /** Membership entries on their way through apply. */
+  private readonly changes = new Map<number, Entry>();
   private dispatcher: DispatcherPort | null = null;
-  private soft: SoftState = { role: 'follower', leader: asNodeId(NOBODY) };
-  private established = false;
-  private currentTerm: Term;
-  private committed: LogIndex;
   private logClock: LogClock;
   private failure: Failure | null = null;
   private stopped = false;
   private admitted = false;
-  private timers: NodeJS.Timeout[] = [];
   private sweeps = 0;
-  private lastTickMs = 0;
   private stopping: Promise<void> | null = null;
 
   constructor(private readonly parts: ClusterGroupParts) {
-    const { clock, machine, wal } = parts;
     this.id = parts.id;
-    this.nowMs = (): number => clock.monotonicMicros() / 1000;
-    this.currentTerm = wal.hardState.term;
-    this.committed = logIndex(wal.hardState.commit);
-    this.logClock = new LogClock(clock, 0);
-    this.wheel = new DeadlineWheel(this.nowMs);
-    this.watch = new QuorumWatch(this.nowMs, parts.timing.tickMs);
-    this.state = new StateSide(
-      { ...parts, wal: parts.walPort },
-      {
-        outcomes: this,
-        nowMicros: () => this.nowMicros(),
-        applied: (entry) => this.afterApply(entry),
-        applyFailed: (entry, error) => this.applyFailed(entry, error),
-        failed: (error) => this.poison('NODE-LOCAL', error, this.state.appliedIndex),
+    this.logClock = new LogClock(parts.clock, 0);
+    this.own = new ClusterWiring(parts, this);
+    this.tables = this.own.state.tables;
+    this.housekeeping = new Housekeeping({
+      tickMs: parts.timing.tickMs,
+      log: parts.log,
+      tick: () => {
+        const lateMs = this.own.watch.ticked();
+        if (!this.stopped) this.own.loop.tick();
+        return lateMs;
       },
-    );
-    this.tables = this.state.tables;
-    const firstProposal = ((clock.nowMs() % 0xfffe) + 1) * TWO_32;
-    this.intake = new Intake(this.wheel, (call) => this.forwardCall(call), firstProposal);
-    this.packer = new EntryPacker({
-      maxInFlight: parts.timing.pipelineEntries,
-      stampCall: (call) => this.intake.stampCall(call),
-      propose: (data) => this.loop.propose(data),
-      machineVersion: () => machine.machine.clusterVersion(),
-      term: () => this.currentTerm,
+      sweep: () => this.sweep(),
     });
-    this.routes = new CommandRoutes({
-      self: parts.nodeId,
-      nowMs: this.nowMs,
-      leader: () => this.routeTarget(),
-      enqueue: (call) => this.packer.add(call.bytes, call),
-      stampCall: (call) => this.intake.stampCall(call),
-      forward: (to, bytes) => parts.peers.forwardCommand(to, bytes),
-      eachOpen: (visit) => this.intake.eachOpen(visit),
-    });
-    this.rounds = new ReadRounds({
-      wheel: this.wheel,
-      nowMs: this.nowMs,
-      firstContext: (clock.nowMs() % TWO_32) * 0x10_0000,
-      ask: (context) => this.loop.readIndex(context),
-      applied: () => this.state.appliedIndex,
-      hasLeader: () => this.soft.leader !== NOBODY,
-    });
-    this.pops = new PopRouter({
-      self: parts.nodeId,
-      wheel: this.wheel,
-      nowMs: this.nowMs,
-      session: () => this.intake.sessionId,
-      leader: () => this.routeTarget(),
-      dispatcher: () => (this.established ? this.dispatcher : null),
-      forward: (to, pop) => parts.peers.forwardPop(to, pop),
-      cancel: (to, ticket) => parts.peers.cancelPop(to, ticket),
-      handBack: (grant) => this.handBack(grant),
-    });
-    this.popServer = new PopServer({
-      nowMs: this.nowMs,
-      dispatcher: () => (this.established ? this.dispatcher : null),
-      isQuorumFresh: () => (this.quorumAckMs() ?? Infinity) <= parts.timing.leaderLeaseMs,
-    });
-    this.sessions = new SessionOpener({
-      nodeId: parts.nodeId,
-      tables: this.tables,
-      submit: () => this.submitOpenSession(),
-      opened: (session) => this.intake.openSession(session),
-    });
-    this.stable = new StableLog(wal, {
-      cacheBytes: parts.timing.logCacheBytes,
-      config: parts.config,
-      loaded: () => this.loop.logLoaded(),
-      failed: (error) => this.logFailed(error),
-    });
-    this.loop = this.buildLoop();
-  }
-
-  private buildLoop(): RaftLoop {
-    const { parts, stable } = this;
-    const { timing, wal } = parts;
-    const applied = parts.store.meta?.appliedIndex ?? logIndex(0);
-    return new RaftLoop(
-      {
-        id: parts.nodeId,
-        log: stable,
-        random: parts.random,
-        electionTicks: timing.electionTicks,
-        heartbeatTicks: timing.heartbeatTicks,
-        applied,
-        preVote: true,
-        checkQuorum: true,
-        asyncStorage: true,
-        stepDownOnRemoval: true,
-      },
-      {
-        append: async (entries, hardState) => {
-          await wal.append({
-            entries: entries.map(toWalEntry),
-            ...(hardState === undefined ? {} : { hardState }),
-          });
-          stable.stored(entries);
-        },
-        commitMoved: (commit) => wal.setCommit(commit),
-        send: (message) => parts.peers.send(message),
-        committed: (entries) => this.commit(entries),
-        softState: (state) => this.softStateChanged(state),
-        readState: (state) => this.rounds.answered(state),
-        failed: (error) => this.logFailed(error),
-      },
-    );
   }
 
   /**
@@ -197,19 +76,29 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
    */
   async start(): Promise<void> {
     const { wal, store, machine, ids, log, peers } = this.parts;
-    this.state.events.listen({ granted: (grant) => this.pops.granted(grant) });
+    const { state, pops, sessions, watch } = this.own;
+    state.events.listen({ granted: (grant) => pops.granted(grant) });
     await loadColumns({ store, machine, ids, wal: this.parts.walPort, log });
-    await peers.start(this.handlers());
-    await checkIdentity({ ...this.parts, lastIndex: wal.lastIndex });
+    await peers.start(
+      peerHandlers({
+        ...this.own,
+        commands: machine.commands,
+        tables: this.tables,
+        log,
+        takesPart: () => this.admitted && !this.stopped,
+        leader: () => this.own.role.leader,
+        lastIndex: () => wal.lastIndex,
+        reroute: () => this.reroute(),
+      }),
+    );
+    const { term } = wal.hardState;
+    await checkIdentity({ ...this.parts, lastIndex: wal.lastIndex, term });
     this.admitted = true;
-    this.state.checkpointer.start();
-    this.state.maintenance.start();
-    this.lastTickMs = this.nowMs();
-    this.timers = [
-      setInterval(() => this.tick(), this.parts.timing.tickMs),
-      setInterval(() => this.sweep(), SWEEP_MS),
-    ];
-    if (!(await this.sessions.waitOpen(this.parts.timing.bootWaitMs))) {
+    state.checkpointer.start();
+    state.maintenance.start();
+    watch.ticked();
+    this.housekeeping.start();
+    if (!(await sessions.waitOpen(this.parts.timing.bootWaitMs))) {
       log.warn('raft: no leader yet; serving 503 until one is elected', {});
     }
     this.throwIfStopped();
@@ -217,73 +106,64 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
 
   attachDispatcher(dispatcher: DispatcherPort): void {
     this.dispatcher = dispatcher;
-    if (this.established) dispatcher.start();
+    if (this.own.role.established) dispatcher.start();
   }
 
+  /** Before the HTTP port closes: pops that wait here are answered at once. */
   releasePops(): void {
-    this.pops.answerAllEmpty();
+    this.own.pops.answerAllEmpty();
   }
 
   term(): Term {
-    return this.currentTerm;
+    return this.own.role.term;
   }
 
   /** The store met damage while it served: nothing more is served. */
   damaged(error: Error): void {
-    this.poison('NODE-LOCAL', error, this.state.appliedIndex);
+    this.stateFailed(error);
   }
 
-  async submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
-    if (this.stopped) throw new QueenError('retry');
+  submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
+    if (this.stopped) return Promise.reject(new QueenError('retry'));
     const { bytes } = command;
-    const kind = bytes[COMMAND_HEADER.kind];
-    if (kind === CommandKind.Push) {
-      if (this.parts.diskGate?.isFull === true) throw new QueenError('storage_full');
-      if (this.parts.store.isFull) throw new QueenError('overloaded');
+    if (bytes[COMMAND_HEADER.kind] === CommandKind.Push) {
+      if (this.parts.diskGate?.isFull === true) {
+        return Promise.reject(new QueenError('storage_full'));
+      }
+      if (this.parts.store.isFull) return Promise.reject(new QueenError('overloaded'));
     }
-    try {
-      const outcome = await this.intake.submit(bytes, options);
-      if (outcome.kind === 'ignored') throw new QueenError('retry');
-      return outcome;
-    } catch (error) {
-      throw this.explain(error, kind);
-    }
-  }
-
-  /** An ack whose outcome never came may or may not have happened; other commands say `timeout`. */
-  private explain(error: unknown, kind: number | undefined): unknown {
-    if (!(error instanceof QueenError) || error.code !== 'timeout') return error;
-    if (this.soft.leader === NOBODY) return new QueenError('no_leader');
-    return kind === CommandKind.Ack ? new QueenError('outcome_unknown') : error;
+    return this.own.intake.submit(bytes, options);
   }
 
   propose(command: PreparedCommand): Promise<Outcome> {
-    if (!this.established) return Promise.reject(new QueenError('retry'));
-    return this.intake.propose(command.bytes);
+    if (!this.own.role.established) return Promise.reject(new QueenError('retry'));
+    return this.own.intake.propose(command.bytes);
   }
 
   pop(request: PopRequest, options: CallOptions): Promise<PopAnswer> {
     if (this.stopped) return Promise.reject(new QueenError('retry'));
-    return this.pops.pop(request, options);
+    return this.own.pops.pop(request, options);
   }
 
+  /** A command of the session like any other: sent again until a leader took it or the lease ends. */
   handBack(grant: GrantOutcome): void {
     if (this.stopped || grant.ranges.length === 0) return;
+    const leaseMs = (grant.expiresAt - this.nowMicros()) / 1000;
+    const waitMs = Math.min(HAND_BACK_MAX_MS, Math.max(HAND_BACK_MIN_MS, leaseMs));
     const bytes = this.parts.machine.commands.unclaim(grant);
-    const target = this.routeTarget();
-    if (target === NOBODY) return;
-    // Not delivered: the lease ends with its time; nothing is lost but an attempt.
-    if (target === this.parts.nodeId) this.packer.add(bytes, null);
-    else this.parts.peers.forwardCommand(target, bytes);
+    this.own.intake.submit(bytes, { deadlineMs: this.own.nowMs() + waitMs }).catch((error) => {
+      // The lease then ends with its time; nothing is lost but an attempt.
+      this.parts.log.warn('grant was not handed back', { error: describe(error) });
+    });
   }
 
   readBarrier(options: CallOptions): Promise<void> {
     if (this.stopped) return Promise.reject(new QueenError('retry'));
-    return this.rounds.wait(options);
+    return this.own.rounds.wait(options);
   }
 
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
-    return this.state.readMessages(partitionId, first, last);
+    return this.own.state.readMessages(partitionId, first, last);
   }
 
   findIds(
@@ -291,39 +171,40 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
     hashes: Uint8Array,
     span: { readonly first: number; readonly last: number },
   ): Promise<ResolvedIds> {
-    return this.state.findIds(partitionId, hashes, span);
+    return this.own.state.findIds(partitionId, hashes, span);
   }
 
   view(): Promise<GroupView> {
-    return this.state.view();
+    return this.own.state.view();
   }
 
   status(): GroupStatus {
     const { nodeId, store, machine, kinds } = this.parts;
-    const { leader } = this.soft;
+    const { role, state, loop, intake, packer, watch } = this.own;
+    const core = loop.status();
     return {
       nodeId,
-      role: this.roleShown(),
-      leader: this.stopped || leader === NOBODY ? null : leader,
-      term: this.currentTerm,
-      applied: this.state.appliedIndex,
-      commit: this.committed,
+      role: this.stopped ? 'stopped' : role.shown(core),
+      leader: this.stopped || !role.hasLeader ? null : role.leader,
+      term: core.term,
+      applied: state.appliedIndex,
+      commit: core.commit,
       durable: store.durableIndex,
       lastLog: this.parts.wal.lastIndex,
-      lagMs: this.lagMs(),
-      quorumAckMs: this.stopped ? null : this.quorumAckMs(),
+      lagMs: this.lagMs(core.commit),
+      quorumAckMs: this.stopped ? null : watch.quorumAckMs(core),
       storageReady: !this.stopped,
       storageFull: this.parts.diskGate?.isFull ?? false,
       clusterVersion: machine.machine.clusterVersion(),
       kinds,
       failure: this.failure,
-      inflight: this.intake.waiting,
-      proposals: this.packer.proposals,
+      inflight: intake.waiting,
+      proposals: packer.proposals,
     };
   }
 
   listen(events: Partial<MachineEvents>): () => void {
-    return this.state.events.listen(events);
+    return this.own.state.events.listen(events);
   }
 
   nowMicros(): Micros {
@@ -332,8 +213,8 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
 
   /** Part of OutcomeSink: apply tells what a command did. */
   outcome(session: number, sequence: number, outcome: Outcome): void {
-    if (outcome.kind === CommandKind.OpenSession) this.sessions.applied(outcome);
-    this.intake.settle(session, sequence, outcome);
+    if (outcome.kind === CommandKind.OpenSession) this.own.sessions.applied(sequence, outcome);
+    this.own.intake.settle(session, sequence, outcome);
   }
 
   /** Graceful stop: leadership goes first, then everybody is told `retry`, one last checkpoint. */
@@ -342,6 +223,7 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
     return this.stopping;
   }
 
+  /** Ends like a crash, for tests. */
   abandon(): Promise<void> {
     this.stopping ??= this.shutDown(false);
     return this.stopping;
@@ -349,199 +231,94 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
 
   /** Hands leadership to another voter; this node never campaigns again. */
   async leave(): Promise<void> {
-    this.loop.setCampaigning(false);
+    const { loop, role, nowMs } = this.own;
+    if (this.stopped) return;
+    loop.setCampaigning(false);
     await new HandOff({
-      loop: this.loop,
+      loop,
+      nowMs,
       log: this.parts.log,
-      nowMs: this.nowMs,
-      leads: () => this.soft.role === 'leader',
-      leader: () => this.soft.leader,
       self: this.parts.nodeId,
+      tickMs: this.parts.timing.tickMs,
+      leads: () => role.leads && !this.stopped,
+      leader: () => role.leader,
     }).run();
   }
 
   private async shutDown(graceful: boolean): Promise<void> {
     const serving = graceful && !this.stopped;
-    if (serving) await this.leave();
+    if (serving) {
+      await this.leave();
+      await this.drain();
+    }
+    const healthy = serving && this.failure === null;
     this.stopped = true;
-    for (const timer of this.timers) clearInterval(timer);
+    this.housekeeping.stop();
     this.stepDown();
     this.answerAll();
     await this.parts.peers.stop();
-    await this.loop.stop();
-    await this.state.stop(serving);
-    this.wheel.stop();
+    await this.own.loop.stop();
+    await this.own.state.stop(healthy);
+    this.own.wheel.stop();
   }
 
-  // --- inside ------------------------------------------------------------------------------------
-
-  private handlers(): PeerHandlers {
-    return {
-      message: (message) => this.receive(message),
-      command: (_from, bytes) => this.admitted && this.packer.add(bytes, null),
-      commandRefused: () => this.routes.tick(),
-      pop: (from, pop, reply) => this.popServer.serve(from, pop, reply),
-      popCancelled: (from, ticket) => this.popServer.cancel(from, ticket),
-      popReply: (from, ticket, reply) => this.pops.reply(from, ticket, reply),
-      leaderView: (view) => this.watch.received(view),
-      digest: () => undefined,
-      disconnected: (peer) => this.peerLost(peer),
-      connected: (peer) => this.peerFound(peer),
-      state: (query) => this.answerState(query),
-    };
-  }
-
-  private receive(message: Message): void {
-    if (this.admitted && !this.stopped) this.loop.step(message);
-  }
-
-  private peerLost(peer: NodeId): void {
-    this.popServer.dropNode(peer);
-    if (this.admitted && !this.stopped) this.loop.reportUnreachable(peer);
-    if (peer === this.soft.leader) this.reroute();
-  }
-
-  private peerFound(peer: NodeId): void {
-    if (peer === this.soft.leader) this.reroute();
-  }
-
-  private answerState(query: StateQuery): StateAnswer {
-    const status = this.loop.status();
-    const progress = status.peers.find((peer) => peer.id === query.nodeId);
-    return {
-      holdsState: this.parts.wal.lastIndex > 0,
-      boundDirectoryId: this.tables.sessions.directoryOf(query.nodeId) ?? null,
-      acknowledged: progress?.match ?? logIndex(0),
-      term: status.term,
-    };
-  }
-
-  private tick(): void {
-    const now = this.nowMs();
-    const stall = now - this.lastTickMs - this.parts.timing.tickMs;
-    this.lastTickMs = now;
-    if (stall > STALL_MS) this.parts.log.warn('event loop stalled', { ms: Math.round(stall) });
-    if (!this.stopped) this.loop.tick();
-  }
-
-  private sweep(): void {
-    if (this.stopped) return;
-    this.sweeps += 1;
-    this.sessions.tick();
-    this.rounds.tick();
-    this.routes.tick();
-    this.pops.tick();
-    if (this.soft.role === 'leader' && this.sweeps % VIEW_EVERY_SWEEPS === 0) {
-      this.parts.peers.broadcastView(this.watch.buildView(this.loop.status()));
+  /** What was sent to the new leader is answered by its apply here, if that comes soon. */
+  private async drain(): Promise<void> {
+    const { intake, role, nowMs } = this.own;
+    const untilMs = nowMs() + DRAIN_MS;
+    while (intake.waiting > 0 && role.target !== 0 && nowMs() < untilMs && !this.stopped) {
+      await new Promise((resolve) => {
+        setTimeout(resolve, DRAIN_POLL_MS);
+      });
     }
   }
 
-  private forwardCall(call: Call): void {
-    // A proposal (session 0) is the leader's own: it never travels.
-    if (call.inSession) this.routes.route(call);
-    else if (!this.packer.add(call.bytes, call)) call.fail(new QueenError('retry'));
+  // --- what the parts ask of the group -----------------------------------------------------------
+
+  servingDispatcher(): DispatcherPort | null {
+    return this.own.role.established ? this.dispatcher : null;
   }
 
-  private submitOpenSession(): void {
-    const { nodeId, directoryId, machine, peers } = this.parts;
-    const bootCount = this.tables.sessions.bootCountOf(nodeId) + 1;
-    const bytes = machine.commands.openSession(nodeId, directoryId, bootCount);
-    const target = this.routeTarget();
-    if (target === nodeId) this.packer.add(bytes, null);
-    else if (target !== NOBODY) peers.forwardCommand(target, bytes);
+  quorumAckMs(): number {
+    return this.own.watch.quorumAckMs(this.own.loop.status()) ?? Infinity;
   }
 
-  /** Leader that can take work now; this node only once it has applied an entry of its term. */
-  private routeTarget(): NodeId | 0 {
-    const { leader } = this.soft;
-    if (leader === this.parts.nodeId && !this.established) return NOBODY;
-    return leader as NodeId | 0;
-  }
-
-  private softStateChanged(state: SoftState): void {
-    const before = this.soft;
-    this.soft = state;
-    this.currentTerm = this.loop.status().term;
-    if (before.role === 'leader' && state.role !== 'leader') this.stepDown();
-    if (before.leader !== state.leader) {
-      this.parts.log.info('raft: leader changed', { leader: state.leader, term: this.currentTerm });
-      this.reroute();
+  softStateChanged(state: SoftState): void {
+    const { role, loop } = this.own;
+    const before = role.leader;
+    const change = role.changed(state, loop.term);
+    if (before !== state.leader) {
+      this.parts.log.info('raft: leader changed', { leader: state.leader, term: role.term });
     }
+    this.roleChanged(change);
   }
 
-  private stepDown(): void {
-    this.established = false;
-    this.packer.close();
-    this.dispatcher?.stop();
-    this.intake.failProposals(() => new QueenError('retry'));
+  termMoved(): void {
+    this.roleChanged(this.own.role.termMoved(this.own.loop.term));
   }
 
-  private reroute(): void {
-    if (this.stopped) return;
-    this.rounds.restart();
-    this.sessions.tick();
-    this.routes.rerouteAll();
-    this.pops.rerouteAll();
-  }
-
-  private commit(entries: readonly Entry[]): void {
+  committed(entries: readonly Entry[]): void {
     const last = entries[entries.length - 1];
     if (last === undefined) return;
-    this.committed = last.index;
-    this.packer.commitMoved(last.index);
-    for (const entry of entries)
+    this.own.packer.commitMoved(last.index);
+    for (const entry of entries) {
       if (entry.kind === 'membership') this.changes.set(entry.index, entry);
-    this.state.commit(entries.map(toLogEntry));
+    }
+    this.own.state.commit(entries.map(toLogEntry));
   }
 
-  /** Membership entries on their way through apply. */
-  private readonly changes = new Map<number, Entry>();
-
-  private afterApply(entry: LogEntry): void {
+  applied(entry: LogEntry): void {
+    const { loop, role, rounds, state, divergence } = this.own;
     const change = this.changes.get(entry.index);
-    if (change !== undefined) {
-      this.changes.delete(entry.index);
-      const decoded = decodeConfigChange(change.data);
-      if (decoded === 'malformed') throw new Error(`membership entry ${entry.index} is malformed`);
-      this.loop.applyConfigChange(decoded, change.index);
-    }
-    this.loop.applied(entry.index);
-    if (this.soft.role === 'leader' && !this.established && entry.term === this.currentTerm) {
-      this.establish();
-    }
-    this.rounds.applied(entry.index);
-    this.state.checkpointer.poll();
+    if (change !== undefined) this.applyMembership(change);
+    loop.applied(entry.index);
+    divergence.applied(entry.index, this.parts.machine.machine.digest());
+    if (role.establish(entry.term)) this.serve();
+    rounds.applied(entry.index);
+    state.checkpointer.poll();
   }
 
-  private establish(): void {
-    this.established = true;
-    this.logClock = new LogClock(this.parts.clock, this.parts.machine.machine.lastStamp());
-    this.packer.open(this.logClock, this.loop.status().lastIndex);
-    this.dispatcher?.start();
-    this.reroute();
-  }
-
-  private quorumAckMs(): number | null {
-    return this.watch.quorumAckMs(this.loop.status());
-  }
-
-  private lagMs(): number {
-    if (this.soft.role === 'leader') return 0;
-    const { readyLagEntries } = this.parts.timing;
-    const behind = Math.max(this.committed, this.watch.leaderCommit) - this.state.appliedIndex;
-    if (behind <= readyLagEntries) return 0;
-    const stamp = this.parts.machine.machine.lastStamp();
-    return Math.max(0, this.parts.clock.nowMs() - Math.trunc(micros(stamp) / 1000));
-  }
-
-  private roleShown(): GroupStatus['role'] {
-    if (this.stopped) return 'stopped';
-    if (this.soft.role === 'leader') return this.established ? 'leader' : 'candidate';
-    if (this.soft.role !== 'follower') return 'candidate';
-    return this.loop.status().config.learners.includes(this.parts.nodeId) ? 'learner' : 'follower';
-  }
-
-  private applyFailed(entry: LogEntry, error: unknown): void {
+  applyFailed(entry: LogEntry, error: unknown): void {
     const nodeLocal = error instanceof Error && 'code' in error;
     const kind = nodeLocal ? 'NODE-LOCAL' : 'DETERMINISTIC';
     this.poison(kind, error, entry.index);
@@ -551,46 +328,109 @@ export class ClusterGroup implements Group, OutcomeSink, DispatcherHost {
     });
   }
 
-  private logFailed(error: unknown): void {
+  stateFailed(error: unknown): void {
+    this.poison('NODE-LOCAL', error, this.own.state.appliedIndex);
+  }
+
+  logFailed(error: unknown): void {
     this.poison('NODE-LOCAL', error, this.parts.wal.lastIndex);
     this.parts.log.error('raft log writer poisoned; node stops', { why: describe(error) });
   }
 
+  diverged(index: LogIndex): void {
+    const why = `the state at index ${index} differs from that of a majority`;
+    this.poison('DIVERGED', new Error(why), index);
+  }
+
+  // --- inside ------------------------------------------------------------------------------------
+
+  private sweep(): void {
+    if (this.stopped) return;
+    const { sessions, rounds, routes, packer, pops, popServer, divergence, role } = this.own;
+    this.sweeps += 1;
+    sessions.tick();
+    rounds.tick();
+    routes.tick();
+    packer.tick();
+    pops.tick();
+    popServer.tick();
+    divergence.tick();
+    if (role.leads && this.sweeps % VIEW_EVERY_SWEEPS === 0) {
+      this.parts.peers.broadcastView(this.own.watch.buildView(this.own.loop.status()));
+    }
+  }
+
+  private roleChanged(change: RoleChange): void {
+    if (change.steppedDown) this.stepDown();
+    if (change.reroute) this.reroute();
+  }
+
+  private stepDown(): void {
+    this.own.role.resign();
+    this.own.packer.close();
+    this.dispatcher?.stop();
+    this.own.intake.failProposals(() => new QueenError('retry'));
+  }
+
+  private serve(): void {
+    this.logClock = new LogClock(this.parts.clock, this.parts.machine.machine.lastStamp());
+    this.own.packer.open(this.logClock, this.own.loop.status().lastIndex);
+    this.dispatcher?.start();
+    this.reroute();
+  }
+
+  private reroute(): void {
+    if (this.stopped) return;
+    const { rounds, sessions, routes, pops } = this.own;
+    rounds.restart();
+    sessions.tick();
+    routes.rerouteAll();
+    pops.rerouteAll();
+  }
+
+  private applyMembership(entry: Entry): void {
+    this.changes.delete(entry.index);
+    const decoded = decodeConfigChange(entry.data);
+    if (decoded === 'malformed') throw new Error(`membership entry ${entry.index} is malformed`);
+    this.own.loop.applyConfigChange(decoded, entry.index);
+  }
+
+  private lagMs(commit: LogIndex): number {
+    if (this.own.role.leads) return 0;
+    const { state, watch } = this.own;
+    const behind = Math.max(commit, watch.leaderCommit) - state.appliedIndex;
+    if (behind <= this.parts.timing.readyLagEntries) return 0;
+    const stamp = this.parts.machine.machine.lastStamp();
+    return Math.max(0, this.parts.clock.nowMs() - Math.trunc(stamp / 1000));
+  }
+
   private poison(kind: string, error: unknown, index: number): void {
-    if (this.failure !== null || this.stopping !== null) return;
+    if (this.failure !== null) return;
     this.failure = { class: kind, error: describe(error), index };
     this.stopped = true;
     this.parts.log.error('group stopped', { class: kind, error: describe(error), index });
-    for (const timer of this.timers) clearInterval(timer);
-    this.state.apply.stop();
+    if (this.stopping !== null) return;
+    this.housekeeping.stop();
+    this.own.state.apply.stop();
     this.stepDown();
-    void this.loop.stop();
-    void this.state.maintenance.stop();
+    void this.own.loop.stop();
+    void this.own.state.maintenance.stop();
     void this.parts.peers.stop();
     this.answerAll();
   }
 
   private answerAll(): void {
-    this.intake.failAll(() => new QueenError('retry'));
-    this.rounds.failAll(() => new QueenError('retry'));
-    this.pops.failAll(() => new QueenError('retry'));
+    const { intake, rounds, pops, sessions } = this.own;
+    intake.failAll(sentAwayError);
+    rounds.failAll(() => new QueenError('retry'));
+    pops.failAll(() => new QueenError('retry'));
+    sessions.stop();
   }
 
   private throwIfStopped(): void {
     if (this.failure === null) return;
     throw new Error(`the group stopped while it started: ${this.failure.error}`);
   }
-}
-
-function toWalEntry(entry: Entry): {
-  readonly index: LogIndex;
-  readonly term: Term;
-  readonly kind: 'normal' | 'membership' | 'empty';
-  readonly parts: readonly Uint8Array[];
-} {
-  const { index, term, data } = entry;
-  const kind = isEmptyEntry(entry) ? 'empty' : entry.kind;
-  return { index, term, kind, parts: data.length === 0 ? [] : [data] };
 }
 
 function describe(error: unknown): string {

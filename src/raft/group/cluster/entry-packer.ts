@@ -12,6 +12,8 @@ import type { LogClock } from '../log-clock.js';
 
 /** Commands waiting to be packed; beyond it forwarded ones are refused, own ones wait in the intake. */
 export const MAX_QUEUED_COMMANDS = 262_144;
+/** Bytes of forwarded commands waiting to be packed. */
+export const MAX_QUEUED_BYTES = 256 * 1024 * 1024;
 
 interface Queued {
   readonly bytes: Uint8Array;
@@ -21,6 +23,8 @@ interface Queued {
 
 export interface EntryPackerPort {
   readonly maxInFlight: number;
+  /** No majority was heard for long: new entries wait outside the raft layer, in order. */
+  isQuorumSilent(): boolean;
   stampCall(call: Call): void;
   propose(data: Uint8Array): ProposeResult;
   machineVersion(): number;
@@ -33,6 +37,8 @@ export class EntryPacker {
   private scheduled = false;
   private lastProposed = 0;
   private committed = 0;
+  /** Bytes of forwarded commands in the queue. */
+  private foreignBytes = 0;
   proposals = 0;
 
   constructor(private readonly port: EntryPackerPort) {}
@@ -57,12 +63,14 @@ export class EntryPacker {
   close(): void {
     this.clock = null;
     this.queue = [];
+    this.foreignBytes = 0;
   }
 
   /** False when this node cannot take it. */
   add(bytes: Uint8Array, call: Call | null): boolean {
     if (this.clock === null) return false;
-    if (call === null && this.queue.length >= MAX_QUEUED_COMMANDS) return false;
+    if (call === null && !this.hasRoom(bytes.length)) return false;
+    if (call === null) this.foreignBytes += bytes.length;
     this.queue.push({ bytes, call });
     this.schedule();
     return true;
@@ -73,6 +81,17 @@ export class EntryPacker {
     if (this.queue.length > 0) this.schedule();
   }
 
+  /** Called a few times a second: what a refusal or a silent quorum held back is tried again. */
+  tick(): void {
+    if (this.queue.length > 0) this.schedule();
+  }
+
+  /** One command larger than the bound is let in alone. */
+  private hasRoom(sizeBytes: number): boolean {
+    if (this.queue.length >= MAX_QUEUED_COMMANDS) return false;
+    return this.foreignBytes === 0 || this.foreignBytes + sizeBytes <= MAX_QUEUED_BYTES;
+  }
+
   private schedule(): void {
     if (this.scheduled) return;
     this.scheduled = true;
@@ -81,15 +100,20 @@ export class EntryPacker {
 
   private turn(): void {
     this.scheduled = false;
+    if (this.queue.length === 0 || this.port.isQuorumSilent()) return;
     let taken = 0;
     while (this.clock !== null && taken < this.queue.length) {
       if (this.lastProposed - this.committed >= this.port.maxInFlight) break;
       const count = cutEntry(this.queue, taken);
       const commands = this.stamp(taken, count);
       if (commands.length > 0 && !this.propose(this.clock, commands)) break;
+      for (let i = taken; i < taken + count; i += 1) {
+        const queued = this.queue[i];
+        if (queued?.call === null) this.foreignBytes -= queued.bytes.length;
+      }
       taken += count;
     }
-    if (taken > 0) this.queue = this.queue.slice(taken);
+    if (taken > 0 && this.clock !== null) this.queue = this.queue.slice(taken);
   }
 
   private propose(clock: LogClock, commands: readonly Uint8Array[]): boolean {
@@ -119,7 +143,7 @@ export class EntryPacker {
       if (queued === undefined) continue;
       if (queued.call?.settled === true) continue;
       if (queued.call !== null) this.port.stampCall(queued.call);
-      commands.push(queued.bytes);
+      commands.push(queued.call?.bytes ?? queued.bytes);
     }
     return commands;
   }

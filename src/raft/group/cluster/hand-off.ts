@@ -10,13 +10,14 @@ import type { RaftLoop } from './raft-loop.js';
 const ASK_EVERY_MS = 100;
 const POLL_MS = 5;
 const GIVE_UP_MS = 3_000;
-const FRESH_TICKS = 10;
+const FRESH_MS = 1_000;
 
 export interface HandOffPort {
   readonly loop: Pick<RaftLoop, 'status' | 'transferLeadership'>;
   readonly log: GroupLog;
   readonly nowMs: () => number;
   readonly self: NodeId;
+  readonly tickMs: number;
   leads(): boolean;
   leader(): NodeId;
 }
@@ -37,7 +38,7 @@ export class HandOff {
       }
       if (port.leads() && now >= nextAskMs) {
         nextAskMs = now + ASK_EVERY_MS;
-        const target = mostCaughtUp(port.loop.status());
+        const target = mostCaughtUp(port.loop.status(), FRESH_MS / port.tickMs);
         if (target === null) {
           port.log.warn('raft: no live voter to hand leadership to', {});
           return;
@@ -51,11 +52,11 @@ export class HandOff {
   }
 }
 
-function mostCaughtUp(status: CoreStatus): NodeId | null {
+function mostCaughtUp(status: CoreStatus, freshTicks: number): NodeId | null {
   let best: { id: NodeId; match: number } | null = null;
   for (const peer of status.peers) {
     const voter = status.config.voters.includes(peer.id);
-    const fresh = (peer.ticksSinceContact ?? Infinity) <= FRESH_TICKS;
+    const fresh = (peer.ticksSinceContact ?? Infinity) <= freshTicks;
     if (peer.id === status.id || !voter || !fresh) continue;
     if (best === null || peer.match > best.match) best = { id: peer.id, match: peer.match };
   }

@@ -3,7 +3,7 @@
  * its log than it has? Either means acknowledged entries are gone from this disk; voting with such a
  * log could lose them for good, so the node refuses and says how to replace it.
  */
-import type { LogIndex, NodeId } from '../../../common/ids.js';
+import type { LogIndex, NodeId, Term } from '../../../common/ids.js';
 import { hexText } from '../../../common/uuid-v7.js';
 import type { GroupLog } from '../ports.js';
 import type { PeerPort, StateAnswer } from './peer-port.js';
@@ -21,6 +21,8 @@ export interface IdentityParts {
   readonly nodeId: NodeId;
   readonly directoryId: Uint8Array;
   readonly lastIndex: LogIndex;
+  /** Term of this directory's hard state. */
+  readonly term: Term;
   readonly others: readonly NodeId[];
   readonly peers: PeerPort;
   readonly log: GroupLog;
@@ -38,7 +40,7 @@ export async function checkIdentity(parts: IdentityParts): Promise<void> {
 }
 
 function judge(parts: IdentityParts, answer: StateAnswer): void {
-  const { nodeId, directoryId, lastIndex } = parts;
+  const { nodeId, directoryId, lastIndex, term } = parts;
   const bound = answer.boundDirectoryId;
   if (bound !== null && hexText(bound) !== hexText(directoryId)) {
     throw new IdentityRefusal(
@@ -46,7 +48,8 @@ function judge(parts: IdentityParts, answer: StateAnswer): void {
         `${hexText(directoryId)}: a voter must not come back with an empty or other disk. ${CURE}`,
     );
   }
-  if (answer.acknowledged > lastIndex) {
+  // A leader of an older term may remember entries that a later one replaced with our consent.
+  if (answer.term >= term && answer.acknowledged > lastIndex) {
     throw new IdentityRefusal(
       `this log ends at index ${lastIndex}, but node ${nodeId} had acknowledged entry ` +
         `${answer.acknowledged}: it is an older copy. ${CURE}`,

@@ -2,7 +2,8 @@
  * Pops of this node in a cluster: parked here, waiting at the leader's dispatcher (this node's own or a
  * peer's), settled by the grant that apply brings. After a leader change parked pops go to the new
  * leader in arrival order under the same ticket; a second grant is handed back. A pop is answered
- * exactly once: granted, empty, `no_leader` or `timeout`.
+ * exactly once: granted, empty, `no_leader`, `retry` (no leader would take it) or `timeout`. "Empty" is
+ * only believed of a leader that heard a quorum recently.
  */
 import { QueenError } from '../../../common/errors.js';
 import type { NodeId } from '../../../common/ids.js';
@@ -14,6 +15,10 @@ import type { ForwardedPop, PopReply } from './peer-port.js';
 
 export const MAX_PARKED_POPS = 1_000_000;
 const NOWHERE = 0;
+/** A refused pop asks again after this long. */
+const REFUSED_RETRY_MS = 100;
+/** Sessions of this boot whose grants are still looked at. */
+const MAX_SESSIONS = 16;
 
 export interface PopRouterPort {
   readonly self: NodeId;
@@ -24,6 +29,8 @@ export interface PopRouterPort {
   leader(): NodeId | 0;
   /** Dispatcher of this node while it leads. */
   dispatcher(): DispatcherPort | null;
+  /** While this node leads: a quorum was heard recently enough to say "empty". */
+  isQuorumFresh(): boolean;
   forward(to: NodeId, pop: ForwardedPop): boolean;
   cancel(to: NodeId, ticket: PopTicket): void;
   handBack(grant: GrantOutcome): void;
@@ -37,21 +44,27 @@ class ParkedPop implements Deadlined {
   settled = false;
   /** Leader it waits at, 0 = none. */
   at: number = NOWHERE;
+  /** Leaders it was given to; with more than one, the last may not know that it is settled. */
+  asked = 0;
+  notBeforeMs = 0;
   /** The leader said a grant is on its way through the log. */
   promised: DispatchAnswer | null = null;
   readonly deadlineMs: number;
+  readonly request: PopRequest;
+  readonly options: CallOptions;
 
   constructor(
     readonly ticket: PopTicket,
-    readonly request: PopRequest,
-    readonly options: CallOptions,
+    what: { readonly request: PopRequest; readonly options: CallOptions },
     private readonly router: PopRouter,
     private readonly settle: {
       resolve: (answer: PopAnswer) => void;
       reject: (error: Error) => void;
     },
   ) {
-    this.deadlineMs = options.deadlineMs;
+    this.request = what.request;
+    this.options = what.options;
+    this.deadlineMs = what.options.deadlineMs;
   }
 
   succeed(answer: PopAnswer): boolean {
@@ -77,6 +90,9 @@ class ParkedPop implements Deadlined {
 export class PopRouter {
   /** By ticket sequence, which grows: iteration order is arrival order. */
   private readonly parked = new Map<number, ParkedPop>();
+  /** Those that wait at no leader now, oldest first. */
+  private readonly homeless = new Set<ParkedPop>();
+  private readonly sessions = new Set<number>();
   private nextSequence = 1;
 
   constructor(private readonly port: PopRouterPort) {}
@@ -89,10 +105,12 @@ export class PopRouter {
     const session = this.port.session();
     if (session === 0) return Promise.reject(new QueenError('retry'));
     if (this.parked.size >= MAX_PARKED_POPS) return Promise.reject(new QueenError('overloaded'));
+    this.noteSession(session);
     return new Promise((resolve, reject) => {
       const ticket: PopTicket = { session, sequence: this.nextSequence++ };
-      const pop = new ParkedPop(ticket, request, options, this, { resolve, reject });
+      const pop = new ParkedPop(ticket, { request, options }, this, { resolve, reject });
       this.parked.set(ticket.sequence, pop);
+      this.homeless.add(pop);
       this.port.wheel.add(pop);
       options.signal?.addEventListener('abort', () => this.clientGone(pop), { once: true });
       if (options.signal?.aborted === true) this.clientGone(pop);
@@ -100,11 +118,14 @@ export class PopRouter {
     });
   }
 
-  /** A claim was applied here; only grants of this session's tickets concern us. */
+  /** A claim was applied here; only grants of this boot's tickets concern us. */
   granted(grant: GrantOutcome): void {
-    if (grant.ticket.session !== this.port.session() || grant.ticket.session === 0) return;
-    if (grant.ranges.length === 0) return;
-    const pop = this.parked.get(grant.ticket.sequence);
+    const { session, sequence } = grant.ticket;
+    if (!this.sessions.has(session) || grant.ranges.length === 0) return;
+    const parked = this.parked.get(sequence);
+    const pop = parked?.ticket.session === session ? parked : undefined;
+    // A former leader's claim settles it: the present one need not look for more.
+    if (pop !== undefined && pop.asked > 1) this.cancelRemote(pop);
     const answer = pop?.promised ?? NO_FLAGS;
     const { conflation, conflationConflict, autopilot } = answer;
     if (pop?.succeed({ grant, conflation, conflationConflict, autopilot }) !== true) {
@@ -121,15 +142,20 @@ export class PopRouter {
 
   /** The leader is another one, or the way to it broke: everybody asks again, oldest first. */
   rerouteAll(): void {
-    for (const pop of [...this.parked.values()]) {
+    this.homeless.clear();
+    for (const pop of this.parked.values()) {
       pop.at = NOWHERE;
-      this.route(pop);
+      pop.promised = null;
+      this.homeless.add(pop);
     }
+    for (const pop of [...this.homeless]) this.route(pop);
   }
 
   /** Called a few times a second: sends what found no way before. */
   tick(): void {
-    for (const pop of [...this.parked.values()]) if (pop.at === NOWHERE) this.route(pop);
+    if (this.homeless.size === 0) return;
+    const now = this.port.nowMs();
+    for (const pop of [...this.homeless]) if (pop.notBeforeMs <= now) this.route(pop);
   }
 
   /** Shutdown of the HTTP port: waiting pops are answered empty at once. */
@@ -143,20 +169,45 @@ export class PopRouter {
 
   forget(pop: ParkedPop): void {
     this.parked.delete(pop.ticket.sequence);
+    this.homeless.delete(pop);
     this.port.wheel.remove(pop);
   }
 
   expired(pop: ParkedPop): void {
-    const code = this.port.leader() === NOWHERE ? 'no_leader' : 'timeout';
-    if (pop.at === NOWHERE) pop.fail(new QueenError(code));
-    else pop.fail(new QueenError('timeout'));
+    if (pop.at !== NOWHERE) pop.fail(new QueenError('timeout'));
+    else pop.fail(new QueenError(this.port.leader() === NOWHERE ? 'no_leader' : 'retry'));
   }
 
   private clientGone(pop: ParkedPop): void {
-    if (pop.at !== NOWHERE && pop.at !== this.port.self) {
-      this.port.cancel(pop.at as NodeId, pop.ticket);
-    }
+    this.cancelRemote(pop);
     pop.succeed(EMPTY);
+  }
+
+  private cancelRemote(pop: ParkedPop): void {
+    if (pop.at === NOWHERE || pop.at === this.port.self) return;
+    this.port.cancel(pop.at as NodeId, pop.ticket);
+  }
+
+  private noteSession(session: number): void {
+    if (this.sessions.has(session)) return;
+    this.sessions.add(session);
+    for (const oldest of this.sessions) {
+      if (this.sessions.size <= MAX_SESSIONS) return;
+      this.sessions.delete(oldest);
+    }
+  }
+
+  private settleAt(pop: ParkedPop, leader: NodeId): void {
+    pop.at = leader;
+    pop.asked += 1;
+    this.homeless.delete(pop);
+  }
+
+  private sendHome(pop: ParkedPop): void {
+    if (pop.settled) return;
+    pop.at = NOWHERE;
+    pop.notBeforeMs = this.port.nowMs() + REFUSED_RETRY_MS;
+    this.homeless.add(pop);
   }
 
   private route(pop: ParkedPop): void {
@@ -168,27 +219,33 @@ export class PopRouter {
     }
     const remainingMs = pop.deadlineMs - this.port.nowMs();
     const { ticket, request } = pop;
-    if (this.port.forward(leader, { ticket, request, remainingMs })) pop.at = leader;
+    if (this.port.forward(leader, { ticket, request, remainingMs })) this.settleAt(pop, leader);
   }
 
   private routeHere(pop: ParkedPop): void {
     const dispatcher = this.port.dispatcher();
     if (dispatcher === null) return;
-    pop.at = this.port.self;
+    this.settleAt(pop, this.port.self);
+    const visit = pop.asked;
+    const isStill = (): boolean => pop.at === this.port.self && pop.asked === visit;
     dispatcher.pop(pop.request, pop.ticket, pop.options).then(
       (answer) => {
-        if (pop.at === this.port.self) this.settleReply(pop, { kind: 'answer', answer });
+        if (!isStill()) return;
+        if (answer.granted || this.port.isQuorumFresh()) {
+          this.settleReply(pop, { kind: 'answer', answer });
+        } else this.sendHome(pop);
       },
       () => {
         // Step-down: the pop goes to the next leader.
-        if (pop.at === this.port.self) pop.at = NOWHERE;
+        if (isStill()) this.sendHome(pop);
       },
     );
   }
 
   private settleReply(pop: ParkedPop, reply: PopReply): void {
     if (reply.kind === 'refused') {
-      pop.at = NOWHERE;
+      if (reply.code === 'overloaded') pop.fail(new QueenError('overloaded'));
+      else this.sendHome(pop);
       return;
     }
     const { granted, conflation, conflationConflict, autopilot } = reply.answer;

@@ -1,19 +1,40 @@
 /**
  * How long ago a majority was heard, seen by the leader itself or told by it (cluster.md §1.10, §1.13).
- * The leader derives it from the core's contact ages; followers age the last view they received.
+ * The leader derives it from the core's contact ages; followers age the last view they received. Ticks
+ * do not pass while the process is stopped, so a stall counts on top until fresh contacts replaced what
+ * was heard before it.
  */
 import { logIndex, nodeId, type LogIndex, type NodeId } from '../../../common/ids.js';
-import type { CoreStatus } from '../../core/index.js';
+import type { CoreStatus, PeerStatus } from '../../core/index.js';
 import type { LeaderView, MemberView } from './peer-port.js';
+
+/** How long after a stall contacts are not trusted to be new: they may have lain in a socket. */
+const DISTRUST_MS = 400;
 
 export class QuorumWatch {
   private view: LeaderView | null = null;
   private receivedAtMs = 0;
+  private lastTickMs: number;
+  private stallMs = 0;
+  private distrustUntilMs = 0;
 
   constructor(
     private readonly nowMs: () => number,
     private readonly tickMs: number,
-  ) {}
+  ) {
+    this.lastTickMs = nowMs();
+  }
+
+  /** With each tick of the core; returns by how much it came late, ms. */
+  ticked(): number {
+    const lateMs = this.lateMs();
+    this.lastTickMs = this.nowMs();
+    if (lateMs > DISTRUST_MS) {
+      this.stallMs = lateMs;
+      this.distrustUntilMs = this.lastTickMs + DISTRUST_MS;
+    }
+    return lateMs;
+  }
 
   /** A view of an older term than the one held is ignored. */
   received(view: LeaderView): void {
@@ -40,22 +61,44 @@ export class QuorumWatch {
     return this.view === null ? null : Math.round(this.view.quorumAckMs + this.viewAgeMs);
   }
 
+  /** On the leader: ms since the member was heard. */
+  memberAckMs(peer: PeerStatus | undefined): number {
+    const ticks = peer?.ticksSinceContact;
+    return ticks === undefined ? Infinity : Math.max(ticks * this.tickMs, this.stalledMs());
+  }
+
+  /** The leader's own view; it is held like a received one, for the time after the leadership. */
   buildView(status: CoreStatus): LeaderView {
-    return {
+    const view: LeaderView = {
       term: status.term,
       leader: status.id,
       commit: status.commit,
       quorumAckMs: this.ownQuorumAckMs(status),
       members: status.peers.map((peer) => this.memberOf(status, peer)),
     };
+    this.received(view);
+    return view;
+  }
+
+  /** Time the process stood still that the ages in ticks do not know of. */
+  private stalledMs(): number {
+    const now = this.nowMs();
+    const late = this.lateMs();
+    const known = now < this.distrustUntilMs ? this.stallMs : 0;
+    return Math.max(known, late > DISTRUST_MS ? late : 0);
+  }
+
+  private lateMs(): number {
+    return this.nowMs() - this.lastTickMs - this.tickMs;
   }
 
   /** Age of the contact that completes the majority: voters sorted, the quorum-th freshest. */
   private ownQuorumAckMs(status: CoreStatus): number {
-    const ages = [status.config.voters, status.config.outgoing]
-      .filter((half) => half.length > 0)
-      .map((half) => this.majorityAge(status, half));
-    return Math.max(0, ...ages);
+    const { voters, outgoing } = status.config;
+    const halves = [voters, outgoing].filter((half) => half.length > 0);
+    if (halves.every((half) => half.length === 1 && half[0] === status.id)) return 0;
+    const ages = halves.map((half) => this.majorityAge(status, half));
+    return Math.round(Math.max(0, this.stalledMs(), ...ages));
   }
 
   private majorityAge(status: CoreStatus, voters: readonly NodeId[]): number {
@@ -68,7 +111,7 @@ export class QuorumWatch {
     return Number.isFinite(age) ? age : status.electionElapsed * this.tickMs;
   }
 
-  private memberOf(status: CoreStatus, peer: CoreStatus['peers'][number]): MemberView {
+  private memberOf(status: CoreStatus, peer: PeerStatus): MemberView {
     const { config } = status;
     return {
       id: nodeId(peer.id),

@@ -4,7 +4,7 @@
  * entries to apply). Rule D1: when term or vote changed, no message of that or a later Ready leaves
  * before it is durable. Never re-entered: every entry point ends in `pump`.
  */
-import type { LogIndex, NodeId } from '../../../common/ids.js';
+import type { LogIndex, NodeId, Term } from '../../../common/ids.js';
 import { RaftCore } from '../../core/index.js';
 import type {
   ConfigChange,
@@ -31,7 +31,10 @@ export interface RaftLoopHooks {
   commitMoved(commit: LogIndex): void;
   send(message: Message): void;
   committed(entries: readonly Entry[]): void;
+  /** Leader or role changed, perhaps the term too. */
   softState(state: SoftState): void;
+  /** The term moved while leader and role look the same. */
+  termMoved(): void;
   readState(state: ReadState): void;
   /** The log cannot be written, or the core found a broken invariant. */
   failed(error: unknown): void;
@@ -43,14 +46,18 @@ export class RaftLoop {
   private pumping = false;
   private again = false;
   private stopped = false;
+  private scheduled = false;
   /** Readys whose messages wait for a vote or term to become durable. */
   private holding = 0;
+  /** Term of the newest Ready. */
+  private newestTerm: Term;
 
   constructor(
     options: CoreOptions,
     private readonly hooks: RaftLoopHooks,
   ) {
     this.core = new RaftCore(options);
+    this.newestTerm = this.core.status().term;
     this.queue = new PersistQueue({
       append: (entries, hardState) => hooks.append(entries, hardState),
       persisted: (job) => this.persisted(job),
@@ -59,16 +66,20 @@ export class RaftLoop {
     });
   }
 
+  get term(): Term {
+    return this.newestTerm;
+  }
+
   status(): CoreStatus {
     return this.core.status();
   }
 
   tick(): void {
-    this.enter(() => this.core.tick());
+    this.guarded(() => this.core.tick());
   }
 
   step(message: Message): void {
-    this.enter(() => this.core.step(message));
+    this.guarded(() => this.core.step(message));
   }
 
   propose(data: Uint8Array): ProposeResult {
@@ -84,11 +95,11 @@ export class RaftLoop {
   }
 
   setCampaigning(allowed: boolean): void {
-    this.enter(() => this.core.setCampaigning(allowed));
+    this.guarded(() => this.core.setCampaigning(allowed));
   }
 
   reportUnreachable(id: NodeId): void {
-    this.enter(() => this.core.reportUnreachable(id));
+    this.guarded(() => this.core.reportUnreachable(id));
   }
 
   applyConfigChange(change: ConfigChange, index: LogIndex): ConfigState {
@@ -97,12 +108,13 @@ export class RaftLoop {
 
   /** Entries up to `index` are applied; new work is looked for at the end of the turn. */
   applied(index: LogIndex): void {
+    if (this.stopped) return;
     this.core.onApplied(index);
     this.pumpSoon();
   }
 
   logLoaded(): void {
-    this.enter(() => this.core.onLogLoaded());
+    this.guarded(() => this.core.onLogLoaded());
   }
 
   async stop(): Promise<void> {
@@ -116,7 +128,18 @@ export class RaftLoop {
     return result;
   }
 
-  private scheduled = false;
+  /** Entry points of peers and timers: a broken invariant stops the node, not its caller. */
+  private guarded(action: () => void): void {
+    if (this.stopped) return;
+    try {
+      action();
+    } catch (error) {
+      this.stopped = true;
+      this.hooks.failed(error);
+      return;
+    }
+    this.pump();
+  }
 
   private pumpSoon(): void {
     if (this.scheduled) return;
@@ -147,6 +170,11 @@ export class RaftLoop {
   }
 
   private carryOut(ready: Ready): void {
+    if (ready.hardState !== undefined) {
+      const moved = ready.hardState.term !== this.newestTerm;
+      this.newestTerm = ready.hardState.term;
+      if (moved && ready.softState === undefined) this.hooks.termMoved();
+    }
     if (ready.softState !== undefined) this.hooks.softState(ready.softState);
     if (ready.snapshot !== undefined) throw new Error('a snapshot arrived that nobody can install');
     if (ready.holdMessages) this.holding += 1;

@@ -79,9 +79,13 @@ export class ReadRounds {
       const reader = new RoundReader(options.deadlineMs, this, { resolve, reject });
       this.open += 1;
       this.port.wheel.add(reader);
-      options.signal?.addEventListener('abort', () => reader.fail(new QueenError('timeout')), {
-        once: true,
-      });
+      const { signal } = options;
+      const gone = (): void => reader.fail(new QueenError('timeout', 'the caller went away'));
+      if (signal?.aborted === true) {
+        gone();
+        return;
+      }
+      signal?.addEventListener('abort', gone, { once: true });
       this.next.push(reader);
       if (!this.isRunning) this.begin();
     });

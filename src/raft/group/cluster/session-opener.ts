@@ -1,6 +1,8 @@
 /**
  * Opens this boot's session through the log, asking again until its entry is applied here. The session
- * is what makes re-sent commands harmless, so nothing is submitted before it is open.
+ * is what makes re-sent commands harmless, so nothing is submitted before it is open. Entries of this
+ * boot are known by a number only this boot uses: a replayed entry of an older boot, whose sequences
+ * were used before, is never taken for ours. A session that another entry ended is asked for anew.
  */
 import type { NodeId } from '../../../common/ids.js';
 import type { SessionOutcome } from '../../../machine/commands/catalogue.js';
@@ -11,36 +13,40 @@ const ASK_EVERY_TICKS = 10;
 
 export interface SessionOpenerPort {
   readonly nodeId: NodeId;
-  readonly tables: Tables;
-  submit(): void;
+  readonly tables: Pick<Tables, 'sessions'>;
+  /** Sequence number of this boot's session entries; no other boot uses it. */
+  readonly nonce: number;
+  submit(nonce: number): void;
   opened(session: number): void;
+  /** Ended by an entry that is not ours; calls that are open had no effect. */
+  ended(session: number): void;
 }
 
 export class SessionOpener {
   private ticks = 0;
-  private isOpen = false;
-  /** Session of this node before this boot asked: its entry may be replayed first. */
-  private asked = false;
+  private session = 0;
   private waiters: ((open: boolean) => void)[] = [];
 
   constructor(private readonly port: SessionOpenerPort) {}
 
   /** Called a few times a second. */
   tick(): void {
-    if (this.isOpen) return;
-    if (this.ticks % ASK_EVERY_TICKS === 0) {
-      this.asked = true;
-      this.port.submit();
-    }
+    if (this.session !== 0) return;
+    if (this.ticks % ASK_EVERY_TICKS === 0) this.port.submit(this.port.nonce);
     this.ticks += 1;
   }
 
-  /** A session entry was applied, of any node and any boot. */
-  applied(outcome: SessionOutcome): void {
-    if (this.isOpen || !this.asked || outcome.nodeId !== this.port.nodeId) return;
-    // An older boot's entry that is replayed now is not the newest session of this node.
-    if (this.port.tables.sessions.ofNode(outcome.nodeId) !== outcome.session) return;
-    this.isOpen = true;
+  /** A session entry was applied, of any node and any boot; `sequence` as its command carried it. */
+  applied(sequence: number, outcome: SessionOutcome): void {
+    const { nodeId, tables, nonce } = this.port;
+    if (outcome.nodeId !== nodeId) return;
+    // A repeat, or a late entry of an older boot: the machine let it have no effect.
+    if (tables.sessions.ofNode(nodeId) !== outcome.session) return;
+    if (sequence !== nonce) {
+      this.lost();
+      return;
+    }
+    this.session = outcome.session;
     this.port.opened(outcome.session);
     const waiters = this.waiters;
     this.waiters = [];
@@ -49,7 +55,7 @@ export class SessionOpener {
 
   /** True when the session is open within the time. */
   waitOpen(timeoutMs: number): Promise<boolean> {
-    if (this.isOpen) return Promise.resolve(true);
+    if (this.session !== 0) return Promise.resolve(true);
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), timeoutMs);
       this.waiters.push((open) => {
@@ -57,5 +63,20 @@ export class SessionOpener {
         resolve(open);
       });
     });
+  }
+
+  /** The group ends: nobody waits for a session any more. */
+  stop(): void {
+    const waiters = this.waiters;
+    this.waiters = [];
+    for (const resolve of waiters) resolve(false);
+  }
+
+  private lost(): void {
+    const ended = this.session;
+    if (ended === 0) return;
+    this.session = 0;
+    this.ticks = 0;
+    this.port.ended(ended);
   }
 }

@@ -57,7 +57,7 @@ export class StableLog implements LogReader {
     const cached = this.collect(range, (index) => this.cached(index));
     if (cached.length > 0) return cached;
     const base = this.readBack[0]?.index ?? Infinity;
-    const found = this.collect(range, (index) => this.readBack[index - base]);
+    const found = this.collect(range, (index) => this.readAgain(index, base));
     if (found.length > 0) return found;
     this.read(range.from);
     return 'loading';
@@ -70,8 +70,10 @@ export class StableLog implements LogReader {
 
   /** Entries the WAL has made durable, in order; an index at or below the last one truncates. */
   stored(entries: readonly Entry[]): void {
+    const first = entries[0];
+    // What was read before a truncation may be gone; terms are compared on the way out as well.
+    if (first !== undefined && first.index <= this.last) this.readBack = [];
     for (const entry of entries) this.add(entry);
-    this.readBack = [];
   }
 
   private add(entry: Entry): void {
@@ -90,6 +92,12 @@ export class StableLog implements LogReader {
   private cached(index: number): Entry | undefined {
     if (index < this.first || index > this.last) return undefined;
     return this.ring[index & (RING_ENTRIES - 1)];
+  }
+
+  /** Only while it is still the log's entry: a read may have crossed a truncation. */
+  private readAgain(index: number, base: number): Entry | undefined {
+    const entry = this.readBack[index - base];
+    return entry?.term === this.wal.termAt(logIndex(index)) ? entry : undefined;
   }
 
   private collect(range: EntryRange, at: (index: number) => Entry | undefined): Entry[] {

@@ -1,0 +1,87 @@
+/**
+ * What comes from the other members, judged before it goes further in: nothing reaches the core before
+ * this node is admitted, and no foreign bytes enter the log unchecked (a command that does not decode
+ * inside a committed entry would stop every node). Claims come from the own dispatcher only.
+ */
+import type { LogIndex, NodeId } from '../../../common/ids.js';
+import { logIndex } from '../../../common/ids.js';
+import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue.js';
+import type { Tables } from '../../../machine/tables/tables.js';
+import type { Message } from '../../core/index.js';
+import type { GroupLog, MachineParts } from '../ports.js';
+import type { CommandRoutes } from './command-routes.js';
+import type { DivergenceWatch } from './divergence-watch.js';
+import type { EntryPacker } from './entry-packer.js';
+import type { PeerHandlers, StateAnswer, StateQuery } from './peer-port.js';
+import type { PopRouter } from './pop-router.js';
+import type { PopServer } from './pop-server.js';
+import type { QuorumWatch } from './quorum-watch.js';
+import type { RaftLoop } from './raft-loop.js';
+
+export interface PeerDeskParts {
+  readonly loop: RaftLoop;
+  readonly packer: EntryPacker;
+  readonly routes: CommandRoutes;
+  readonly pops: PopRouter;
+  readonly popServer: PopServer;
+  readonly watch: QuorumWatch;
+  readonly divergence: DivergenceWatch;
+  readonly commands: MachineParts['commands'];
+  readonly tables: Tables;
+  readonly log: GroupLog;
+  /** Admitted and not stopped. */
+  takesPart(): boolean;
+  leader(): NodeId;
+  lastIndex(): LogIndex;
+  reroute(): void;
+}
+
+export function peerHandlers(parts: PeerDeskParts): PeerHandlers {
+  const { loop, routes, pops, popServer, watch, divergence } = parts;
+  return {
+    message: (message: Message) => {
+      if (parts.takesPart()) loop.step(message);
+    },
+    command: (from, bytes) => takeCommand(parts, from, bytes),
+    commandRefused: () => routes.refused(),
+    pop: (from, pop, reply) => popServer.serve(from, pop, reply),
+    popCancelled: (from, ticket) => popServer.cancel(from, ticket),
+    popReply: (from, ticket, reply) => pops.reply(from, ticket, reply),
+    leaderView: (view) => watch.received(view),
+    digest: (from, report) => {
+      if (parts.takesPart()) divergence.received(from, report);
+    },
+    disconnected: (peer) => {
+      popServer.dropNode(peer);
+      if (!parts.takesPart()) return;
+      loop.reportUnreachable(peer);
+      if (peer === parts.leader()) parts.reroute();
+    },
+    connected: (peer) => {
+      if (parts.takesPart() && peer === parts.leader()) parts.reroute();
+    },
+    state: (query) => answerState(parts, query),
+  };
+}
+
+/** False = not the leader here. What can never be applied is dropped: its node is told by silence. */
+function takeCommand(parts: PeerDeskParts, from: NodeId, bytes: Uint8Array): boolean {
+  if (!parts.takesPart() || !parts.packer.isOpen) return false;
+  const refusal = parts.commands.check(bytes);
+  const foreignClaim = bytes[COMMAND_HEADER.kind] === CommandKind.Claim;
+  if (refusal === null && !foreignClaim) return parts.packer.add(bytes, null);
+  const why = refusal ?? 'claims are made by the leader';
+  parts.log.error('forwarded command refused', { from, why });
+  return true;
+}
+
+function answerState(parts: PeerDeskParts, query: StateQuery): StateAnswer {
+  const status = parts.loop.status();
+  const progress = status.peers.find((peer) => peer.id === query.nodeId);
+  return {
+    holdsState: parts.lastIndex() > 0,
+    boundDirectoryId: parts.tables.sessions.directoryOf(query.nodeId) ?? null,
+    acknowledged: progress?.match ?? logIndex(0),
+    term: status.term,
+  };
+}
