@@ -18,16 +18,16 @@ import { NestLogger } from '../logging/index.js';
 /** What was asked for and is not built must stop the boot: it protects something. */
 function refuseUnbuilt(config: QueenConfig): void {
   if (config.auth.enabled) {
-    throw new ConfigError('JWT_ENABLED', 'this build checks no tokens yet; leave it unset');
+    throw new ConfigError(
+      'JWT_ENABLED',
+      'JWT_ENABLED: this build checks no tokens yet; leave it unset',
+    );
   }
   if (config.security.encryptionKey !== null) {
     throw new ConfigError(
       'QUEEN_ENCRYPTION_KEY',
-      'this build stores payloads in plain text; leave it unset',
+      'QUEEN_ENCRYPTION_KEY: this build stores payloads in plain text; leave it unset',
     );
-  }
-  if (config.raft.tlsCert !== null) {
-    throw new ConfigError('QUEEN_RAFT_TLS_CERT', 'this build speaks no TLS yet; leave it unset');
   }
 }
 

@@ -2,6 +2,7 @@
  * Opens the raft groups of this process from the configuration and provides them. The boot fails here,
  * with file and cure, when a data directory cannot be served.
  */
+import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { Module } from '@nestjs/common';
 import type { QueenConfig } from '../config/index.js';
@@ -13,7 +14,7 @@ import type { GroupLog } from './group/ports.js';
 import { Groups, type OwnedGroup } from './groups.service.js';
 import { openClusterGroup } from './open-cluster-group.js';
 import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
-import { PeerNetwork } from './transport/index.js';
+import { PeerNetwork, type PeerTls } from './transport/index.js';
 
 const SECOND_MS = 1000;
 const MIB = 1024 * 1024;
@@ -101,7 +102,17 @@ function connectPeers(
       commandQueueBytes: raft.forwardInflightBytes,
     },
     log,
+    ...tlsOf(config),
   });
+}
+
+/** Mutual TLS between members when all three files are named; the configuration checks that. */
+function tlsOf({ raft }: QueenConfig): { tls?: PeerTls } {
+  const { tlsCert, tlsKey, tlsCa } = raft;
+  if (tlsCert === null || tlsKey === null || tlsCa === null) return {};
+  return {
+    tls: { cert: readFileSync(tlsCert), key: readFileSync(tlsKey), ca: readFileSync(tlsCa) },
+  };
 }
 
 /** Memory of the container, else of the machine. */
