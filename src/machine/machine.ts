@@ -60,6 +60,7 @@ export interface MachineEvents {
   queueCreated(queueId: number): void;
   queueConfigured(queueId: number): void;
   queueDeleted(queueId: number): void;
+  /** The registration came, changed or went, or cursors were deleted: derived starts are void. */
   registered(queueId: number, groupId: number): void;
   appended(partitionSlot: number): void;
   /** A cursor changed: claimed, released, acked, extended, sought. */

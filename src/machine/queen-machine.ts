@@ -9,9 +9,22 @@ import { logIndex, micros, term } from '../common/ids.js';
 import type { LogIndex, Micros, Term } from '../common/ids.js';
 import { applyAck, prefetchAck } from './apply/ack.js';
 import { applyClaim, applyUnclaim } from './apply/claim.js';
+import {
+  applyDeleteCursors,
+  applySeekCursors,
+  applyUpdateSubscription,
+} from './apply/consumer-groups.js';
 import { ApplyContext } from './apply/context.js';
+import {
+  applyRemoveDeadLetters,
+  applyReplay,
+  prefetchRemoveDeadLetters,
+  prefetchReplay,
+} from './apply/dead-letter-replay.js';
+import type { Replay } from './apply/dead-letter-replay.js';
 import { applyExtend } from './apply/extend.js';
 import { PushApplier } from './apply/push.js';
+import type { PushBody } from './apply/push.js';
 import { applyConfigure, applyDeleteQueue } from './apply/queues.js';
 import { applyRegister } from './apply/register.js';
 import { applyOpenSession } from './apply/sessions.js';
@@ -19,6 +32,12 @@ import { decodeAck, decodeExtend } from './commands/ack.js';
 import { COMMAND_HEADER, CommandKind } from './commands/catalogue.js';
 import type { IgnoredOutcome, Outcome, RaiseVersionOutcome } from './commands/catalogue.js';
 import { decodeClaim, decodeUnclaim } from './commands/claim.js';
+import {
+  decodeDeleteCursors,
+  decodeSeekCursors,
+  decodeUpdateSubscription,
+} from './commands/consumer-groups.js';
+import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './commands/dead-letters.js';
 import { EntryReader } from './commands/entry.js';
 import { commandU48, TENANT_BYTES } from './commands/header.js';
 import { decodeConfigure, decodeDeleteQueue } from './commands/queue.js';
@@ -212,10 +231,12 @@ class QueenMachine implements Machine {
 
   private prefetchCommand(sink: PrefetchSink): void {
     const kind = this.kind();
-    if (kind !== CommandKind.Push && kind !== CommandKind.Ack) return;
+    if (!PREFETCHED.has(kind)) return;
     this.readTenant();
     if (kind === CommandKind.Push) this.push.prefetch(this.pushBody(), sink);
-    else prefetchAck(this.context, decodeAck(this.body()), sink);
+    else if (kind === CommandKind.Ack) prefetchAck(this.context, decodeAck(this.body()), sink);
+    else if (kind === CommandKind.ReplayDeadLetter) prefetchReplay(this.replay(), this.push, sink);
+    else prefetchRemoveDeadLetters(decodeRemoveDeadLetters(this.body()), sink);
   }
 
   /** A repeat of a command and one of an ended session have no effect. */
@@ -262,6 +283,16 @@ class QueenMachine implements Machine {
         return applyDeleteQueue(context, decodeDeleteQueue(this.body()));
       case CommandKind.RaiseVersion:
         return this.raiseVersion(decodeRaiseVersion(this.body()).version);
+      case CommandKind.SeekCursors:
+        return applySeekCursors(context, decodeSeekCursors(this.body()));
+      case CommandKind.DeleteCursors:
+        return applyDeleteCursors(context, decodeDeleteCursors(this.body()));
+      case CommandKind.UpdateSubscription:
+        return applyUpdateSubscription(context, decodeUpdateSubscription(this.body()));
+      case CommandKind.RemoveDeadLetters:
+        return applyRemoveDeadLetters(context, decodeRemoveDeadLetters(this.body()));
+      case CommandKind.ReplayDeadLetter:
+        return applyReplay(context, this.replay(), this.push);
       default:
         return unreachable(kind, 'command kind');
     }
@@ -280,11 +311,25 @@ class QueenMachine implements Machine {
     return this.reader;
   }
 
-  private pushBody() {
+  private pushBody(at = this.entry.start + COMMAND_HEADER.body): PushBody {
     const { bytes, start, end, entryOffset } = this.entry;
-    return { bytes, start: start + COMMAND_HEADER.body, end, entryOffset: entryOffset - start };
+    return { bytes, start: at, end, entryOffset: entryOffset - start };
+  }
+
+  private replay(): Replay {
+    const reader = this.body();
+    const command = decodeReplayDeadLetter(reader);
+    return { command, copy: this.pushBody(reader.position) };
   }
 }
+
+/** Kinds that read rows or ids outside the columns. */
+const PREFETCHED: ReadonlySet<CommandKind> = new Set([
+  CommandKind.Push,
+  CommandKind.Ack,
+  CommandKind.RemoveDeadLetters,
+  CommandKind.ReplayDeadLetter,
+]);
 
 const SEEN: IgnoredOutcome = { kind: 'ignored', why: 'seen' };
 const ENDED: IgnoredOutcome = { kind: 'ignored', why: 'ended' };

@@ -32,7 +32,11 @@ export function applyRegister(context: ApplyContext, command: RegisterCommand): 
 }
 
 /** Numbers are given once, in log order, and never reused. */
-function groupNumber(context: ApplyContext, tenant: TenantId, name: string): ConsumerGroupId {
+export function groupNumber(
+  context: ApplyContext,
+  tenant: TenantId,
+  name: string,
+): ConsumerGroupId {
   const { names } = context.tables;
   const known = names.group(tenant, name);
   if (known !== undefined) return known;
@@ -81,7 +85,7 @@ function startInstant(context: ApplyContext, mode: StartMode, command: RegisterC
   }
 }
 
-function foldRegistration(context: ApplyContext, row: RegistrationRow): void {
+export function foldRegistration(context: ApplyContext, row: RegistrationRow): void {
   const { digest } = context;
   digest.word(row.queueId);
   digest.word(row.groupId);

@@ -35,6 +35,11 @@ export enum CommandKind {
   Configure = 8,
   DeleteQueue = 9,
   RaiseVersion = 10,
+  SeekCursors = 11,
+  DeleteCursors = 12,
+  UpdateSubscription = 13,
+  RemoveDeadLetters = 14,
+  ReplayDeadLetter = 15,
 }
 
 /** Byte positions of the patched header fields, relative to the start of the command buffer. */
@@ -219,6 +224,55 @@ export interface RaiseVersionCommand {
   readonly version: number;
 }
 
+/** Most cursors, queues or dead letters one command names. */
+export const MAX_NAMED_ROWS = 4096;
+
+/** Where one cursor goes: the offset before the next message; clamped to the log at apply. */
+export interface CursorMove {
+  readonly partitionId: PartitionId;
+  readonly committed: number;
+}
+
+/** Moves cursors, creating missing ones; live leases of these cursors end. Does not register. */
+export interface SeekCursorsCommand {
+  readonly group: string;
+  readonly moves: readonly CursorMove[];
+}
+
+/** Deletes the group's cursors on the named partitions of one queue, and its registration there. */
+export interface DeleteCursorsCommand {
+  readonly group: string;
+  readonly queueId: QueueId;
+  readonly dropRegistration: boolean;
+  readonly partitions: readonly PartitionId[];
+}
+
+/** Registrations of the group on these queues start at `instant` from now on; cursors stay. */
+export interface UpdateSubscriptionCommand {
+  readonly group: string;
+  readonly instant: Micros;
+  readonly queues: readonly QueueId[];
+}
+
+/** Names one dead letter: its row's key. */
+export interface DeadLetterName {
+  readonly queueId: QueueId;
+  readonly failedAt: Micros;
+  readonly deadLetterId: Uint8Array;
+}
+
+export interface RemoveDeadLettersCommand {
+  readonly letters: readonly DeadLetterName[];
+}
+
+/**
+ * Pushes a copy of a dead letter and removes it, both or neither. The copy is the body of a push
+ * command with one group of one message; see push-builder.ts.
+ */
+export interface ReplayDeadLetterCommand {
+  readonly letter: DeadLetterName;
+}
+
 export interface QueueOptions {
   readonly leaseTime: number;
   readonly retryLimit: number;
@@ -357,6 +411,37 @@ export interface RaiseVersionOutcome {
   readonly version: number;
 }
 
+export interface SeekCursorsOutcome {
+  readonly kind: CommandKind.SeekCursors;
+  /** Cursors that stand where the command put them. */
+  readonly moved: number;
+}
+
+export interface DeleteCursorsOutcome {
+  readonly kind: CommandKind.DeleteCursors;
+  readonly deleted: number;
+  readonly registrationDropped: boolean;
+}
+
+export interface UpdateSubscriptionOutcome {
+  readonly kind: CommandKind.UpdateSubscription;
+  readonly updated: number;
+}
+
+export interface RemoveDeadLettersOutcome {
+  readonly kind: CommandKind.RemoveDeadLetters;
+  readonly removed: number;
+}
+
+/** 'gone': no such dead letter. The letter stays unless the result is 'moved'. */
+export interface ReplayDeadLetterOutcome {
+  readonly kind: CommandKind.ReplayDeadLetter;
+  readonly result: 'moved' | 'duplicate' | 'gone' | 'reprepare' | 'refused';
+  readonly refusal: string | null;
+  /** Offset of the copy, or of the original it repeats; -1 when there is none. */
+  readonly offset: number;
+}
+
 /** The command was seen before, is below the session's floor, or its session ended: no effect. */
 export interface IgnoredOutcome {
   readonly kind: 'ignored';
@@ -381,5 +466,10 @@ export type Outcome =
   | DeleteQueueOutcome
   | SessionOutcome
   | RaiseVersionOutcome
+  | SeekCursorsOutcome
+  | DeleteCursorsOutcome
+  | UpdateSubscriptionOutcome
+  | RemoveDeadLettersOutcome
+  | ReplayDeadLetterOutcome
   | IgnoredOutcome
   | RefusedOutcome;

@@ -3,12 +3,18 @@
  * version. Run it on anything that comes from a peer before it is appended; a command that does not
  * decode inside a committed entry would stop every node.
  */
-import { BinaryReader } from '../../common/binary-reader.js';
+import { BinaryReader, DecodeError } from '../../common/binary-reader.js';
 import { unreachable } from '../../common/invariant.js';
 import { COMMAND_HEADER, CommandKind } from './catalogue.js';
 import type { CommandHeader } from './catalogue.js';
 import { decodeAck, decodeExtend } from './ack.js';
 import { decodeClaim, decodeUnclaim } from './claim.js';
+import {
+  decodeDeleteCursors,
+  decodeSeekCursors,
+  decodeUpdateSubscription,
+} from './consumer-groups.js';
+import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './dead-letters.js';
 import { readCommandHeader } from './header.js';
 import { PushBodyView } from './push-view.js';
 import { decodeConfigure, decodeDeleteQueue } from './queue.js';
@@ -26,15 +32,28 @@ export function checkCommand(
   const header = readCommandHeader(bytes, start, end);
   const bodyAt = start + COMMAND_HEADER.body;
   if (header.kind === CommandKind.Push) {
-    view.open(bytes, bodyAt, end);
-    while (view.nextGroup()) view.checkRecordPieces();
+    checkPushBody(bytes, bodyAt, end);
+  } else if (header.kind === CommandKind.ReplayDeadLetter) {
+    const reader = new BinaryReader(bytes, bodyAt, end);
+    decodeReplayDeadLetter(reader);
+    checkPushBody(bytes, reader.position, end);
+    if (view.groupCount !== 1 || view.count !== 1) {
+      throw new DecodeError('a replay pushes one message', bodyAt);
+    }
   } else {
     decodeBody(header.kind, new BinaryReader(bytes, bodyAt, end));
   }
   return header;
 }
 
-function decodeBody(kind: Exclude<CommandKind, CommandKind.Push>, reader: BinaryReader): unknown {
+function checkPushBody(bytes: Uint8Array, start: number, end: number): void {
+  view.open(bytes, start, end);
+  while (view.nextGroup()) view.checkRecordPieces();
+}
+
+type DecodedKind = Exclude<CommandKind, CommandKind.Push | CommandKind.ReplayDeadLetter>;
+
+function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
   switch (kind) {
     case CommandKind.OpenSession:
       return decodeOpenSession(reader);
@@ -54,6 +73,14 @@ function decodeBody(kind: Exclude<CommandKind, CommandKind.Push>, reader: Binary
       return decodeDeleteQueue(reader);
     case CommandKind.RaiseVersion:
       return decodeRaiseVersion(reader);
+    case CommandKind.SeekCursors:
+      return decodeSeekCursors(reader);
+    case CommandKind.DeleteCursors:
+      return decodeDeleteCursors(reader);
+    case CommandKind.UpdateSubscription:
+      return decodeUpdateSubscription(reader);
+    case CommandKind.RemoveDeadLetters:
+      return decodeRemoveDeadLetters(reader);
     default:
       return unreachable(kind, 'command kind');
   }

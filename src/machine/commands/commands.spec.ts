@@ -8,6 +8,15 @@ import { AckStatus, COMMAND_HEADER, CommandKind, StartMode } from './catalogue.j
 import type { AckSignal, AckTarget, ClaimGrant, QueueOptions } from './catalogue.js';
 import { checkCommand } from './check.js';
 import { decodeClaim, decodeUnclaim, encodeClaim, encodeUnclaim } from './claim.js';
+import {
+  decodeDeleteCursors,
+  decodeSeekCursors,
+  decodeUpdateSubscription,
+  encodeDeleteCursors,
+  encodeSeekCursors,
+  encodeUpdateSubscription,
+} from './consumer-groups.js';
+import { decodeRemoveDeadLetters, encodeRemoveDeadLetters } from './dead-letters.js';
 import { encodeEntryHeader, EntryReader } from './entry.js';
 import { patchCommandHeader, readCommandHeader } from './header.js';
 import { decodeConfigure, decodeDeleteQueue, encodeConfigure, encodeDeleteQueue } from './queue.js';
@@ -148,9 +157,14 @@ const configure = fc.record({
   options: someOptions,
 });
 const openSession = fc.record({ nodeId: uint32, directoryId: id16, bootCount: uint32 });
+const letter = fc.record({
+  queueId: uint32.map(queueId),
+  failedAt: fc.maxSafeNat().map(micros),
+  deadLetterId: id16,
+});
 const extend = fc.record({ leaseId: id16, seconds: uint32 });
 
-/** Every kind but push: kind, arbitrary, encode, decode. */
+/** Every kind but push and replay: kind, arbitrary, encode, decode. */
 function family<T>(
   kind: CommandKind,
   values: fc.Arbitrary<T>,
@@ -179,6 +193,42 @@ const FAMILIES = [
     fc.record({ version: fc.nat(255) }),
     encodeRaiseVersion,
     decodeRaiseVersion,
+  ),
+  family(
+    CommandKind.SeekCursors,
+    fc.record({
+      group: text,
+      moves: fc.array(fc.record({ partitionId: uint48.map(partitionId), committed })),
+    }),
+    (c) => encodeSeekCursors(TENANT, c),
+    decodeSeekCursors,
+  ),
+  family(
+    CommandKind.DeleteCursors,
+    fc.record({
+      group: text,
+      queueId: uint32.map(queueId),
+      dropRegistration: fc.boolean(),
+      partitions: fc.array(uint48.map(partitionId)),
+    }),
+    (c) => encodeDeleteCursors(TENANT, c),
+    decodeDeleteCursors,
+  ),
+  family(
+    CommandKind.UpdateSubscription,
+    fc.record({
+      group: text,
+      instant: fc.maxSafeNat().map(micros),
+      queues: fc.array(uint32.map(queueId)),
+    }),
+    (c) => encodeUpdateSubscription(TENANT, c),
+    decodeUpdateSubscription,
+  ),
+  family(
+    CommandKind.RemoveDeadLetters,
+    fc.record({ letters: fc.array(letter) }),
+    (c) => encodeRemoveDeadLetters(TENANT, c),
+    decodeRemoveDeadLetters,
   ),
 ];
 

@@ -21,7 +21,7 @@ export const TENANT_BYTES = 16;
 const TWO_32 = 0x1_0000_0000;
 const TWO_48 = 0x1_0000_0000_0000;
 const LENGTH_BYTES = 4;
-const NEWEST_KIND = CommandKind.RaiseVersion;
+const NEWEST_KIND = CommandKind.ReplayDeadLetter;
 
 /** A writer that already holds the header; submit fields are zero until patched. */
 export function beginCommand(kind: CommandKind, tenant: Uint8Array): BinaryWriter {

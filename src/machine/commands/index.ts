@@ -5,6 +5,12 @@ export * from './catalogue.js';
 export { encodeAck, encodeExtend } from './ack.js';
 export { checkCommand } from './check.js';
 export { encodeClaim, encodeUnclaim } from './claim.js';
+export {
+  encodeDeleteCursors,
+  encodeSeekCursors,
+  encodeUpdateSubscription,
+} from './consumer-groups.js';
+export { encodeRemoveDeadLetters, encodeReplayDeadLetter } from './dead-letters.js';
 export { encodeEntryHeader, ENTRY_HEADER_BYTES, ENTRY_VERSION, EntryReader } from './entry.js';
 export { MAX_NAME_BYTES } from './fields.js';
 export { patchCommandHeader, readCommandHeader } from './header.js';

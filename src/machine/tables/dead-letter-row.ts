@@ -1,11 +1,11 @@
 /**
- * Row of a dead letter (keyspace 0a; queue id, failedAt and dead-letter id stand in the key and are
+ * Rows of a dead letter (keyspace 0a; queue id, failedAt and dead-letter id stand in the key and are
  * repeated here so that a row explains itself). It stores no payload: the reference pins the record in
  * its WAL segment, and the text is read, checked and decrypted when shown.
  *
  *   u8 version=1 | u32 queue | u48 partition | u32 group | u48 offset
  *   | u64 entryIndex | u32 blockOffset | u32 start | u32 length | u32 crc | u8 messageFlags
- *   | 16B messageId | u32 retryCount | u64 failedAt | 16B deadLetterId | str error
+ *   | 16B messageId | 16B transactionHash | u32 retryCount | u64 failedAt | 16B deadLetterId | str error
  */
 import { beginRow, openRow } from './row-codec.js';
 
@@ -24,6 +24,8 @@ export interface DeadLetterRow {
   readonly crc: number;
   readonly messageFlags: number;
   readonly messageId: Uint8Array;
+  /** Of the transactionId, as in the append index row. */
+  readonly transactionHash: Uint8Array;
   readonly retryCount: number;
   readonly failedAt: number;
   readonly deadLetterId: Uint8Array;
@@ -43,6 +45,7 @@ export function encodeDeadLetterRow(row: DeadLetterRow): Uint8Array {
   writer.u32(row.crc);
   writer.u8(row.messageFlags);
   writer.rawRange(row.messageId, 0, 16);
+  writer.rawRange(row.transactionHash, 0, 16);
   writer.u32(row.retryCount);
   writer.u64(row.failedAt);
   writer.rawRange(row.deadLetterId, 0, 16);
@@ -65,6 +68,7 @@ export function decodeDeadLetterRow(value: Uint8Array): DeadLetterRow {
     crc: reader.u32(),
     messageFlags: reader.u8(),
     messageId: reader.raw(16).slice(),
+    transactionHash: reader.raw(16).slice(),
     retryCount: reader.u32(),
     failedAt: reader.u64(),
     deadLetterId: reader.raw(16).slice(),
@@ -72,4 +76,32 @@ export function decodeDeadLetterRow(value: Uint8Array): DeadLetterRow {
   };
   reader.expectEnd();
   return row;
+}
+
+/** Value of the two rows that lead to a dead letter (keyspaces 0d, 0e): u8 version=1 | u64 failedAt. */
+export function encodeLetterPointer(failedAt: number): Uint8Array {
+  const writer = beginRow(VERSION);
+  writer.u64(failedAt);
+  return writer.toBytes();
+}
+
+export function decodeLetterPointer(value: Uint8Array): number {
+  const reader = openRow(value, VERSION, 'dead letter pointer');
+  const failedAt = reader.u64();
+  reader.expectEnd();
+  return failedAt;
+}
+
+/** Dead letters of one group on one queue (keyspace 0f): u8 version=1 | u48 count. */
+export function encodeLetterCount(count: number): Uint8Array {
+  const writer = beginRow(VERSION);
+  writer.u48(count);
+  return writer.toBytes();
+}
+
+export function decodeLetterCount(value: Uint8Array): number {
+  const reader = openRow(value, VERSION, 'dead letter count');
+  const count = reader.u48();
+  reader.expectEnd();
+  return count;
 }

@@ -9,6 +9,9 @@
  *   04 group name    u32 group                 0a dead letter   u32 queue | u64 failedAt | 16B id
  *   05 registration  u32 queue | u32 group     0b garbage queue u32 queue
  *   06 partition     u32 queue | u48 partition 0c node-local id-index journal (reserved)
+ *   0d letter of a message  u32 queue | u48 partition | 16B hash of transactionId | u48 offset | 16B id
+ *   0e letter by id         u32 queue | 16B id
+ *   0f letters of a group   u32 queue | u32 group
  *                                              20… key-value, timers
  */
 import { DecodeError } from '../../common/binary-reader.js';
@@ -27,6 +30,9 @@ export const KEYSPACE = {
   deadLetters: 0x0a,
   garbageQueues: 0x0b,
   idJournal: 0x0c,
+  messageLetters: 0x0d,
+  letterIds: 0x0e,
+  groupLetters: 0x0f,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
@@ -42,7 +48,13 @@ export const COLUMN_KEYSPACES: readonly number[] = [
 ];
 
 /** Keyspaces of a deleted queue that the group purges by key range; see `queueRange`. */
-export const RANGE_PURGED_KEYSPACES: readonly number[] = [KEYSPACE.appends, KEYSPACE.deadLetters];
+export const RANGE_PURGED_KEYSPACES: readonly number[] = [
+  KEYSPACE.appends,
+  KEYSPACE.deadLetters,
+  KEYSPACE.messageLetters,
+  KEYSPACE.letterIds,
+  KEYSPACE.groupLetters,
+];
 
 /** Half-open range of keys. */
 export interface KeyRange {
@@ -51,6 +63,8 @@ export interface KeyRange {
 }
 
 const MAX_U32 = 0xffff_ffff;
+const MAX_U48 = 0xffff_ffff_ffff;
+const HIGHEST_ID = new Uint8Array(16).fill(0xff);
 const keys = new KeyWriter();
 
 function start(keyspace: number): KeyWriter {
@@ -95,6 +109,39 @@ export function sessionKey(node: number): Uint8Array {
 
 export function deadLetterKey(queue: number, failedAt: number, id: Uint8Array): Uint8Array {
   return start(KEYSPACE.deadLetters).u32(queue).u64(failedAt).fixed(id, 0, 16).toBytes();
+}
+
+/** Where a message stands and what its transactionId hashes to. */
+export interface MessagePlace {
+  readonly queueId: number;
+  readonly partitionId: number;
+  readonly hash: Uint8Array;
+  readonly offset: number;
+}
+
+export function messageLetterKey(place: MessagePlace, deadLetterId: Uint8Array): Uint8Array {
+  return startMessageLetter(place).u48(place.offset).fixed(deadLetterId, 0, 16).toBytes();
+}
+
+/** Dead letters of all messages of a partition with one transactionId. */
+export function messageLetterRange(place: Omit<MessagePlace, 'offset'>): KeyRange {
+  return {
+    gte: startMessageLetter(place).toBytes(),
+    lt: startMessageLetter(place).u48(MAX_U48).fixed(HIGHEST_ID, 0, 16).u8(0).toBytes(),
+  };
+}
+
+function startMessageLetter(place: Omit<MessagePlace, 'offset'>): KeyWriter {
+  const { queueId, partitionId, hash } = place;
+  return start(KEYSPACE.messageLetters).u32(queueId).u48(partitionId).fixed(hash, 0, 16);
+}
+
+export function letterIdKey(queue: number, deadLetterId: Uint8Array): Uint8Array {
+  return start(KEYSPACE.letterIds).u32(queue).fixed(deadLetterId, 0, 16).toBytes();
+}
+
+export function groupLettersKey(queue: number, group: number): Uint8Array {
+  return start(KEYSPACE.groupLetters).u32(queue).u32(group).toBytes();
 }
 
 export function garbageQueueKey(queue: number): Uint8Array {
@@ -163,4 +210,12 @@ export function keyFailedAt(key: Uint8Array): number {
 
 export function keyDeadLetterId(key: Uint8Array): Uint8Array {
   return key.subarray(13, 29);
+}
+
+export function keyLetterOffset(key: Uint8Array): number {
+  return keyU48(key, 27);
+}
+
+export function keyMessageLetterId(key: Uint8Array): Uint8Array {
+  return key.subarray(33, 49);
 }

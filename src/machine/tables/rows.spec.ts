@@ -5,7 +5,14 @@ import { StartMode } from '../commands/catalogue.js';
 import { AppendRowView, encodeAppendRow, MESSAGE_META_BYTES } from './append-row.js';
 import { decodeCursorRow, emptyCursorRow, encodeCursorRow } from './cursor-row.js';
 import { createTables } from './create-tables.js';
-import { decodeDeadLetterRow, encodeDeadLetterRow } from './dead-letter-row.js';
+import {
+  decodeDeadLetterRow,
+  decodeLetterCount,
+  decodeLetterPointer,
+  encodeDeadLetterRow,
+  encodeLetterCount,
+  encodeLetterPointer,
+} from './dead-letter-row.js';
 import { decodeHeader, encodeHeader, initialCounters } from './header-row.js';
 import * as keyspaces from './keyspaces.js';
 import { decodePartitionRow, emptyPartitionRow, encodePartitionRow } from './partition-row.js';
@@ -71,13 +78,16 @@ describe('row codecs', () => {
   it('round-trips dead letters and the header', () => {
     const reference = { entryIndex: u64, blockOffset: u32, start: u32, length: u32, crc: u32 };
     const where = { queueId: u32, partitionId: u48, groupId: u32, offset: u48, ...reference };
-    const what = { messageFlags: fc.nat(255), messageId: id, deadLetterId: id, error: text };
-    const row = fc.record({ ...where, ...what, retryCount: u32, failedAt: u64 });
+    const what = { messageFlags: fc.nat(255), messageId: id, transactionHash: id };
+    const why = { deadLetterId: id, error: text, retryCount: u32, failedAt: u64 };
+    const row = fc.record({ ...where, ...what, ...why });
     fc.assert(
       fc.property(row, (letter) => {
         expect(plain(decodeDeadLetterRow(encodeDeadLetterRow(letter)))).toEqual(plain(letter));
       }),
     );
+    expect(decodeLetterPointer(encodeLetterPointer(1.7e15))).toBe(1.7e15);
+    expect(decodeLetterCount(encodeLetterCount(2 ** 40))).toBe(2 ** 40);
     const counters = { ...initialCounters(), nextPartitionId: 2 ** 40, messagesAppended: 2 ** 50 };
     const digest = new Uint8Array(8).fill(9);
     const stamps = { appliedIndex: 2 ** 45, appliedTerm: 7, clusterVersion: 6, lastStamp: 1.7e15 };
@@ -223,6 +233,14 @@ describe('keys', () => {
     expect(inRange(cursor, keyspaces.queueRange(7, 0xffff_ffff))).toBe(true);
     expect(inRange(cursor, keyspaces.queueRange(7, 0xffff_fffe))).toBe(false);
     expect(inRange(cursor, keyspaces.keyspaceRange(7))).toBe(true);
+    const hash = new Uint8Array(16).fill(7);
+    const place = { queueId: 1, partitionId: 2, hash, offset: 2 ** 48 - 1 };
+    const byMessage = keyspaces.messageLetterKey(place, new Uint8Array(16).fill(0xff));
+    expect(keyspaces.keyLetterOffset(byMessage)).toBe(2 ** 48 - 1);
+    expect([...keyspaces.keyMessageLetterId(byMessage)]).toEqual(new Array(16).fill(0xff));
+    expect(inRange(byMessage, keyspaces.messageLetterRange(place))).toBe(true);
+    const other = { ...place, hash: new Uint8Array(16).fill(8) };
+    expect(inRange(byMessage, keyspaces.messageLetterRange(other))).toBe(false);
     const rows = keyspaces.appendRange(1, 2, { first: 3, limit: 9 });
     const at = (base: number): boolean => inRange(keyspaces.appendKey(1, 2, base), rows);
     expect([at(2), at(3), at(8), at(9)]).toEqual([false, true, true, false]);

@@ -128,6 +128,8 @@ export interface CursorTable {
   setLease(slot: number, lease: NewLease): void;
   extendLease(slot: number, expiresAt: Micros): void;
   clearLease(slot: number): void;
+  /** Deletes the cursor with its lease; the slot may be reused at once. */
+  remove(slot: number): void;
   readonly count: number;
 }
 
@@ -172,6 +174,8 @@ export interface RegistrationTable {
   find(queueId: QueueId, groupId: ConsumerGroupId): RegistrationRow | undefined;
   create(row: RegistrationRow): void;
   ofQueue(queueId: QueueId): RegistrationRow[];
+  /** Marks the row dirty after a mutation of `mode` or `instant`. */
+  touch(row: RegistrationRow): void;
   remove(queueId: QueueId, groupId: ConsumerGroupId): void;
 }
 
