@@ -2,6 +2,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { QueenConfig } from './config/index.js';
 import { ConfigModule } from './config/index.js';
+import { ConsumerGroupsModule } from './consumer-groups/consumer-groups.module.js';
 import { CoordinatorsModule } from './coordinators/coordinators.module.js';
 import { HealthModule } from './health/health.module.js';
 import { StatusModule } from './health/status.module.js';
@@ -33,6 +34,7 @@ export class AppModule {
         CoordinatorsModule,
         QueuesModule,
         LeasesModule,
+        ConsumerGroupsModule,
         HealthModule,
         StatusModule,
         MetricsModule,

@@ -67,6 +67,11 @@ export class ConsumerLane {
     return parked === 0 && this.inFlight.size === 0;
   }
 
+  /** False once the group was deleted on this queue, and for groups that only pin partitions. */
+  get isRegistered(): boolean {
+    return this.tables.registrations.find(this.queueId, this.groupId) !== undefined;
+  }
+
   /** Queue-wide pops need the scan; pinned ones judge their own partition only. */
   startScan(): void {
     if (this.scanStarted) return;

@@ -220,6 +220,7 @@ export class Dispatcher {
   private onRegistered(queueId: number, groupId: number): void {
     const lane = this.lanes.find(queueId, groupId);
     if (lane === undefined) return;
+    if (!lane.isRegistered) this.answerQueueWideEmpty(lane);
     lane.restart();
     this.touch(lane);
   }
@@ -234,10 +235,16 @@ export class Dispatcher {
     }
   }
 
-  private answerAllEmpty(lane: ConsumerLane): void {
+  /** Their group was deleted under them; the next pop registers it anew. */
+  private answerQueueWideEmpty(lane: ConsumerLane): void {
     const empty = (pop: WaitingPop): void => pop.answer(EMPTY);
     lane.waiters.forEach(empty);
     lane.impatient.forEach(empty);
+  }
+
+  private answerAllEmpty(lane: ConsumerLane): void {
+    const empty = (pop: WaitingPop): void => pop.answer(EMPTY);
+    this.answerQueueWideEmpty(lane);
     for (const list of lane.pinned.values()) list.forEach(empty);
   }
 
@@ -361,6 +368,10 @@ export class Dispatcher {
     const lane = proposed.lanes[0];
     if (lane === undefined || pop.request.scope !== 'queue') {
       this.admit(pop);
+      return;
+    }
+    if (!lane.isRegistered) {
+      pop.answer(EMPTY);
       return;
     }
     (pop.request.wait ? lane.waiters : lane.impatient).pushFront(pop);

@@ -1,0 +1,195 @@
+/**
+ * Reads of consumer groups: list, detail, lagging (messages.md §10). Each waits for a read barrier,
+ * walks cursors in slices and asks append rows only where the columns cannot tell a time.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import type { PartitionId } from '../common/ids.js';
+import { timestampMillisText } from '../common/timestamp.js';
+import { uuidText } from '../common/uuid-v7.js';
+import type { QueenConfig } from '../config/index.js';
+import { QUEEN_CONFIG } from '../config/index.js';
+import { deadlineAfter } from '../http/deadlines.js';
+import type { QueueRow } from '../machine/tables/tables.js';
+import type { Group } from '../raft/index.js';
+import { Groups } from '../raft/index.js';
+import { appendedAt, cursorLag, lagSeconds, MAX_LAG_LOOKUPS } from '../reads/lag.js';
+import { partitionUuidText, queuesOf } from '../reads/partition-identity.js';
+import { walkPartitions } from '../reads/partition-walk.js';
+import { jsonArray, Slices } from '../reads/slices.js';
+import { GroupSums, listRow } from './group-sums.js';
+
+/** One cursor with messages before it, or one of the group asked for. */
+interface LaggingCursor {
+  readonly queue: QueueRow;
+  readonly group: string;
+  readonly partition: string;
+  readonly partitionId: PartitionId;
+  readonly partitionUuid: string;
+  readonly workerId: string | null;
+  readonly totalConsumed: number;
+  readonly messages: number;
+  readonly nextOffset: number;
+  /** µs of the newest append: stands in for a time that is not looked up. */
+  readonly newestAt: number;
+  oldestAt: number | null;
+}
+
+@Injectable()
+export class GroupLagService {
+  constructor(
+    @Inject(Groups) private readonly groups: Groups,
+    @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
+  ) {}
+
+  /** One row per (group, queue) with a cursor, by group, then queue. */
+  async list(tenant: Uint8Array): Promise<Buffer> {
+    const group = await this.settled(tenant);
+    const slices = new Slices();
+    const sums = new GroupSums(group.tables, group.nowMicros());
+    for (const queue of queuesOf(group.tables, tenant)) {
+      await walkPartitions({ tables: group.tables, slices }, queue.id, (slot) =>
+        sums.addPartition(queue, slot),
+      );
+      if (slices.isSpent()) await slices.pause();
+    }
+    await sums.lookUpTimes(group);
+    return jsonArray(sums.rows(), (row) => JSON.stringify(listRow(group.tables, row)), slices);
+  }
+
+  /** Null when the group has no cursor. */
+  async detail(tenant: Uint8Array, name: string): Promise<object | null> {
+    const group = await this.settled(tenant);
+    const found = await this.collect(group, tenant, { group: name, atLeast: null });
+    if (found.length === 0) return null;
+    const answer: Record<string, { conflation: boolean; kind: string; partitions: object[] }> = {};
+    const now = group.nowMicros();
+    for (const cursor of found.sort(byPartition)) {
+      const { queue } = cursor;
+      answer[queue.name] ??= {
+        conflation: conflates(group, queue, name),
+        kind: 'queen',
+        partitions: [],
+      };
+      answer[queue.name]?.partitions.push({
+        partition: cursor.partition,
+        workerId: cursor.workerId,
+        lastConsumedAt: null,
+        totalConsumed: cursor.totalConsumed,
+        offsetLag: cursor.messages,
+        timeLagSeconds: lagSeconds(now, cursor.oldestAt ?? cursor.newestAt),
+        leaseActive: cursor.workerId !== null,
+      });
+    }
+    return answer;
+  }
+
+  /** Cursors more than `minLagSeconds` behind, worst first. */
+  async lagging(tenant: Uint8Array, minLagSeconds: number): Promise<Buffer> {
+    const group = await this.settled(tenant);
+    const now = group.nowMicros();
+    const found = await this.collect(group, tenant, { group: null, atLeast: minLagSeconds });
+    const rows = found
+      .map((cursor) => ({ cursor, seconds: lagSeconds(now, cursor.oldestAt ?? cursor.newestAt) }))
+      .filter(({ seconds }) => seconds > minLagSeconds)
+      .sort((a, b) => b.seconds - a.seconds || byPartition(a.cursor, b.cursor));
+    return jsonArray(rows, (row) => JSON.stringify(laggingRow(row)), new Slices());
+  }
+
+  private async collect(
+    group: Group,
+    tenant: Uint8Array,
+    wanted: { readonly group: string | null; readonly atLeast: number | null },
+  ): Promise<LaggingCursor[]> {
+    const { tables } = group;
+    const slices = new Slices();
+    const found: LaggingCursor[] = [];
+    const now = group.nowMicros();
+    for (const queue of queuesOf(tables, tenant)) {
+      await walkPartitions({ tables, slices }, queue.id, (slot) => {
+        const { cursors, partitions } = tables;
+        const longest = lagSeconds(now, partitions.createdAt(slot));
+        if (wanted.atLeast !== null && longest <= wanted.atLeast) return;
+        for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
+          if (found.length >= this.config.server.dashSizesMax) return;
+          const row = laggingCursor(group, queue, c);
+          if (wanted.group === null ? row.messages > 0 : row.group === wanted.group) {
+            found.push(row);
+          }
+        }
+      });
+      if (slices.isSpent()) await slices.pause();
+    }
+    await lookUpTimes(group, found);
+    return found;
+  }
+
+  private async settled(tenant: Uint8Array): Promise<Group> {
+    const group = this.groups.ofTenant(tenant);
+    await group.readBarrier({ deadlineMs: deadlineAfter(this.config.server.defaultTimeoutMs) });
+    return group;
+  }
+}
+
+function laggingCursor(group: Group, queue: QueueRow, cursor: number): LaggingCursor {
+  const { cursors, leases, names, partitions } = group.tables;
+  const slot = cursors.partitionSlot(cursor);
+  const lag = cursorLag(group.tables, slot, cursors.committed(cursor));
+  const lease = cursors.lease(cursor);
+  const live = lease >= 0 && leases.expiresAt(lease) > group.nowMicros();
+  return {
+    queue,
+    group: names.groupName(cursors.groupId(cursor)),
+    partition: partitions.name(slot),
+    partitionId: partitions.id(slot),
+    partitionUuid: partitionUuidText(partitions, slot),
+    workerId: live ? uuidText(leases.copyId(lease)) : null,
+    totalConsumed: cursors.totalConsumed(cursor),
+    messages: lag.messages,
+    nextOffset: lag.nextOffset,
+    newestAt: partitions.lastAppendAt(slot),
+    oldestAt: lag.oldestAt,
+  };
+}
+
+async function lookUpTimes(group: Group, found: readonly LaggingCursor[]): Promise<void> {
+  const unknown = found.filter(({ oldestAt }) => oldestAt === null).slice(0, MAX_LAG_LOOKUPS);
+  if (unknown.length === 0) return;
+  const view = await group.view();
+  try {
+    for (const cursor of unknown) {
+      const { partitionId, nextOffset: offset, queue } = cursor;
+      cursor.oldestAt = await appendedAt(view, { queueId: queue.id, partitionId, offset });
+    }
+  } finally {
+    await view.close();
+  }
+}
+
+function laggingRow(row: { readonly cursor: LaggingCursor; readonly seconds: number }): object {
+  const { cursor, seconds } = row;
+  return {
+    consumer_group: cursor.group,
+    queue_name: cursor.queue.name,
+    partition_name: cursor.partition,
+    partition_id: cursor.partitionUuid,
+    worker_id: cursor.workerId,
+    kind: 'queen',
+    offset_lag: cursor.messages,
+    time_lag_seconds: seconds,
+    lag_hours: Math.round((seconds / 3600) * 100) / 100,
+    oldest_unconsumed_at: timestampMillisText(cursor.oldestAt ?? cursor.newestAt),
+    last_consumed_at: null,
+  };
+}
+
+function conflates(group: Group, queue: QueueRow, name: string): boolean {
+  const { names, registrations } = group.tables;
+  const id = names.group(queue.tenant, name);
+  return id !== undefined && registrations.find(queue.id, id)?.conflation === true;
+}
+
+function byPartition(a: LaggingCursor, b: LaggingCursor): number {
+  if (a.queue.name !== b.queue.name) return a.queue.name < b.queue.name ? -1 : 1;
+  if (a.partition !== b.partition) return a.partition < b.partition ? -1 : 1;
+  return a.group < b.group ? -1 : a.group > b.group ? 1 : 0;
+}
