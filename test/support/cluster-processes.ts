@@ -8,9 +8,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve as absolute } from 'node:path';
+import { FaultMesh, type Endpoint } from './fault-proxy.js';
 
-const ROOT = join(__dirname, '..', '..');
 const TOKEN = 'test-token';
 const MAX_LOG_BYTES = 1024 * 1024;
 
@@ -32,8 +32,10 @@ export interface NodePorts {
 export interface ClusterOptions {
   readonly size?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Address under which `to` is dialled by `from`, for fault proxies between raft ports. */
-  readonly raftAddress?: (from: number, to: number, real: number) => string;
+  /** A fault proxy between every two raft ports: `cluster.mesh`. */
+  readonly faulty?: boolean;
+  /** Where bin/ and dist/ of the build lie; the repository when absent. */
+  readonly root?: string;
 }
 
 class BrokerProcess {
@@ -41,6 +43,7 @@ class BrokerProcess {
   log = '';
 
   constructor(
+    private readonly root: string,
     private readonly env: Readonly<Record<string, string>>,
     readonly ports: NodePorts,
   ) {}
@@ -55,7 +58,7 @@ class BrokerProcess {
   }
 
   start(): void {
-    const child = spawn(process.execPath, [join(ROOT, 'bin', 'queen.cjs')], {
+    const child = spawn(process.execPath, [join(this.root, 'bin', 'queen.cjs')], {
       env: { ...process.env, ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -96,23 +99,31 @@ export class ClusterProcesses {
   private constructor(
     readonly directory: string,
     private readonly nodes: ReadonlyMap<number, BrokerProcess>,
+    private readonly faulty: FaultMesh | null,
   ) {}
 
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
-    if (!existsSync(join(ROOT, 'dist', 'main.js'))) throw new Error('run "npm run build" first');
+    const root = absolute(options.root ?? '.');
+    if (!existsSync(join(root, 'dist', 'main.js'))) throw new Error('run "npm run build" first');
     const directory = await mkdtemp(join(tmpdir(), 'queen-processes-'));
     const size = options.size ?? 3;
     const ports: NodePorts[] = [];
     for (let i = 0; i < size; i += 1)
       ports.push({ http: await freePort(), raft: await freePort() });
+    const mesh = options.faulty === true ? await FaultMesh.start(raftEndpoints(ports)) : null;
     const nodes = new Map<number, BrokerProcess>();
     ports.forEach((own, i) => {
-      const env = nodeEnv({ id: i + 1, ports, directory, options });
-      nodes.set(i + 1, new BrokerProcess(env, own));
+      const env = nodeEnv({ id: i + 1, ports, directory, mesh });
+      nodes.set(i + 1, new BrokerProcess(root, { ...env, ...options.env }, own));
     });
-    const cluster = new ClusterProcesses(directory, nodes);
+    const cluster = new ClusterProcesses(directory, nodes, mesh);
     for (const node of nodes.values()) node.start();
     return cluster;
+  }
+
+  get mesh(): FaultMesh {
+    if (this.faulty === null) throw new Error('started without `faulty`');
+    return this.faulty;
   }
 
   get ids(): number[] {
@@ -181,6 +192,7 @@ export class ClusterProcesses {
     const ends = running.map((node) => node.ended());
     for (const node of running) node.killNow();
     await Promise.all(ends);
+    await this.faulty?.close();
     await rm(this.directory, { recursive: true, force: true });
   }
 }
@@ -189,14 +201,13 @@ function nodeEnv(node: {
   readonly id: number;
   readonly ports: readonly NodePorts[];
   readonly directory: string;
-  readonly options: ClusterOptions;
+  readonly mesh: FaultMesh | null;
 }): Record<string, string> {
-  const { id, ports, directory, options } = node;
-  const address =
-    options.raftAddress ?? ((_from: number, _to: number, real: number) => `127.0.0.1:${real}`);
+  const { id, ports, directory, mesh } = node;
   const peers = ports.map((peer, i) => {
-    const raft = i + 1 === id ? `127.0.0.1:${peer.raft}` : address(id, i + 1, peer.raft);
-    return `${i + 1}=${raft}/127.0.0.1:${peer.http}`;
+    const to = i + 1;
+    const raft = to === id || mesh === null ? peer.raft : mesh.address(id, to).port;
+    return `${to}=127.0.0.1:${raft}/127.0.0.1:${peer.http}`;
   });
   const own = ports[id - 1];
   return {
@@ -209,8 +220,11 @@ function nodeEnv(node: {
     QUEEN_BIND_ADDR: '127.0.0.1',
     QUEEN_HEAP_PCT: '0',
     PORT: String(own?.http ?? 0),
-    ...options.env,
   };
+}
+
+function raftEndpoints(ports: readonly NodePorts[]): Map<number, Endpoint> {
+  return new Map(ports.map(({ raft }, i) => [i + 1, { host: '127.0.0.1', port: raft }]));
 }
 
 function freePort(): Promise<number> {
