@@ -5,8 +5,6 @@
 import { PopService } from '../../src/leases/pop.service.js';
 import type { HttpAnswer, TestBroker } from '../support/broker.js';
 
-/* eslint-disable @typescript-eslint/no-explicit-any -- answers are looked into freely */
-
 let queues = 0;
 
 /** A queue name no other test of this file uses. */
@@ -23,6 +21,40 @@ export interface Item {
 
 export type Query = Readonly<Record<string, string | number | boolean>>;
 
+export interface PushRow {
+  readonly index: number;
+  readonly message_id: string;
+  readonly transaction_id: string;
+  readonly queueName: string;
+  readonly status: string;
+  readonly offset?: number;
+}
+
+export interface AckRow {
+  readonly index: number;
+  readonly transactionId: string;
+  readonly success: boolean;
+  readonly error: string | null;
+  readonly leaseReleased: boolean;
+  readonly dlq: boolean;
+  readonly noop: boolean;
+}
+
+/** A popped message, or the head of a pop answer: what an ack needs. */
+export interface Popped {
+  readonly partitionId: string;
+  readonly leaseId: string;
+}
+
+export interface Message extends Popped {
+  readonly transactionId: string;
+  readonly deliveryAttempt: number;
+  readonly createdAt: string;
+}
+
+/** A JSON object of an answer. */
+export type Wire = HttpAnswer['json'];
+
 export interface AckItem {
   readonly id: string;
   readonly status?: string;
@@ -33,7 +65,7 @@ export class Calls {
   constructor(readonly broker: TestBroker) {}
 
   /** Pushes items; texts are transactionIds. Answers the rows of the 201. */
-  async push(queue: string, ...items: readonly (Item | string)[]): Promise<any[]> {
+  async push(queue: string, ...items: readonly (Item | string)[]): Promise<PushRow[]> {
     const answer = await this.broker.post('/api/v1/push', {
       items: items.map((item) => pushItem(queue, item)),
     });
@@ -56,10 +88,10 @@ export class Calls {
 
   /** Acks messages of one popped partition under its lease. */
   async ack(
-    popped: any,
+    popped: Popped,
     group: string | undefined,
     ...items: (AckItem | string)[]
-  ): Promise<any[]> {
+  ): Promise<AckRow[]> {
     const { partitionId, leaseId } = popped;
     const acknowledgments = items.map((item) => {
       const { id, ...rest } = typeof item === 'string' ? { id: item } : item;
@@ -77,12 +109,12 @@ export class Calls {
     return this.broker.post('/api/v1/configure', { queue, options });
   }
 
-  async depth(queue: string, group?: string): Promise<any> {
+  async depth(queue: string, group?: string): Promise<Wire> {
     const path = `/api/v1/resources/queues/${encodeURIComponent(queue)}/depth`;
     return (await this.broker.get(path + (group === undefined ? '' : `?group=${group}`))).json;
   }
 
-  async detail(queue: string): Promise<any> {
+  async detail(queue: string): Promise<Wire> {
     return (await this.broker.get(`/api/v1/resources/queues/${encodeURIComponent(queue)}`)).json;
   }
 
@@ -119,9 +151,13 @@ export function queryText(query: Query): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
+export function messagesOf(answer: HttpAnswer): Message[] {
+  return answer.json?.messages ?? [];
+}
+
 /** The transactionIds of a pop answer, [] when it was empty. */
 export function idsOf(answer: HttpAnswer): string[] {
-  return (answer.json?.messages ?? []).map((message: any) => message.transactionId);
+  return messagesOf(answer).map((message) => message.transactionId);
 }
 
 /** Repeats `attempt` until it gives something, for at most `withinMs`. */

@@ -34,7 +34,7 @@ describe('deduplication', () => {
       ['queued', 1],
       ['duplicate', 0],
     ]);
-    expect(rows[1].message_id).toBe(rows[0].message_id);
+    expect(rows[1]!.message_id).toBe(rows[0]!.message_id);
     expect((await calls.detail(queue)).totals.total).toBe(2);
   });
 
@@ -43,7 +43,7 @@ describe('deduplication', () => {
     const rows = await calls.push(queue, { id: 'a', partition: '1' }, { id: 'a', partition: '2' });
     expect(rows.map((row) => row.status)).toEqual(['queued', 'queued']);
     const other = await calls.push(freshQueue(), { id: 'a', partition: '1' });
-    expect(other[0].status).toBe('queued');
+    expect(other[0]!.status).toBe('queued');
   });
 
   it('compares ids exactly: case, spaces, normal forms', async () => {
@@ -77,10 +77,10 @@ describe('deduplication', () => {
     const queue = freshQueue();
     await calls.configure(queue, { dedupWindowSeconds: 1 });
     await calls.push(queue, 'a');
-    expect((await calls.push(queue, 'a'))[0].status).toBe('duplicate');
+    expect((await calls.push(queue, 'a'))[0]!.status).toBe('duplicate');
     const row = await eventually(async () => {
       const [next] = await calls.push(queue, 'a');
-      return next.status === 'queued' ? next : null;
+      return next!.status === 'queued' ? next : null;
     }, 3_000);
     expect(row.offset).toBe(1);
   });
@@ -98,8 +98,8 @@ describe('deduplication', () => {
     const rows = await Promise.all(
       Array.from({ length: 40 }, async () => (await calls.push(queue, 'same'))[0]),
     );
-    expect(rows.filter((row) => row.status === 'queued')).toHaveLength(1);
-    expect(new Set(rows.map((row) => `${row.message_id}/${row.offset}`)).size).toBe(1);
+    expect(rows.filter((row) => row!.status === 'queued')).toHaveLength(1);
+    expect(new Set(rows.map((row) => `${row!.message_id}/${row!.offset}`)).size).toBe(1);
   });
 
   it('holds over a restart', async () => {
@@ -108,7 +108,7 @@ describe('deduplication', () => {
     await broker.restart();
     expect((await calls.push(queue, 'a'))[0]).toMatchObject({
       status: 'duplicate',
-      message_id: original.message_id,
+      message_id: original!.message_id,
       offset: 0,
     });
   });

@@ -32,7 +32,7 @@ describe('pop', () => {
         consumerGroup: 'billing',
         messages: [
           {
-            id: pushed.message_id,
+            id: pushed!.message_id,
             transactionId: 'o-1',
             traceId: null,
             data: { n: 1 },

@@ -49,7 +49,7 @@ describe('push', () => {
 
     it('uses the minted message id as transactionId when none is given', async () => {
       const [row] = await calls.push(freshQueue(), { payload: 1 });
-      expect(row.transaction_id).toBe(row.message_id);
+      expect(row!.transaction_id).toBe(row!.message_id);
     });
 
     it.each(['null', '""'])('mints for transactionId %s too', async (text) => {
@@ -250,7 +250,7 @@ describe('push', () => {
     it('takes 65535 bytes of transactionId and no more', async () => {
       const queue = freshQueue();
       const [row] = await calls.push(queue, 'x'.repeat(65_535));
-      expect(row.status).toBe('queued');
+      expect(row!.status).toBe('queued');
       const answer = await broker.post('/api/v1/push', {
         items: [{ queue, payload: 1, transactionId: 'x'.repeat(65_536) }],
       });
