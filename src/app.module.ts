@@ -1,9 +1,11 @@
 /** The list of modules; nothing else. */
 import { Module, type DynamicModule } from '@nestjs/common';
+import { AdminModule } from './admin/admin.module.js';
 import type { QueenConfig } from './config/index.js';
 import { ConfigModule } from './config/index.js';
 import { ConsumerGroupsModule } from './consumer-groups/consumer-groups.module.js';
 import { CoordinatorsModule } from './coordinators/coordinators.module.js';
+import { DlqModule } from './dlq/dlq.module.js';
 import { HealthModule } from './health/health.module.js';
 import { StatusModule } from './health/status.module.js';
 import type { HttpParts } from './http/http.module.js';
@@ -35,9 +37,11 @@ export class AppModule {
         QueuesModule,
         LeasesModule,
         ConsumerGroupsModule,
+        DlqModule,
         HealthModule,
         StatusModule,
         MetricsModule,
+        AdminModule,
       ],
     };
   }

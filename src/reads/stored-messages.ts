@@ -1,0 +1,49 @@
+/**
+ * Reads of single messages for listings: a few at a time, payloads inside a byte budget. Bytes are
+ * written to the answer as they are stored, never parsed.
+ */
+import type { JsonWriter } from '../common/json/json-writer.js';
+import type { Group, StoredMessage } from '../raft/group/group.js';
+
+/** Messages read at the same time. */
+const READ_AHEAD = 16;
+/** Payload bytes one listing carries; rows beyond show no payload. */
+export const LISTING_PAYLOAD_BYTES = 32 * 1024 * 1024;
+
+export interface MessageAddress {
+  readonly partitionId: number;
+  readonly offset: number;
+}
+
+/** Calls `visit` for each address in order; null when the message cannot be read any more. */
+export async function readEach<T extends MessageAddress>(
+  group: Pick<Group, 'readMessages'>,
+  rows: readonly T[],
+  visit: (row: T, message: StoredMessage | null) => void,
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += READ_AHEAD) {
+    const slice = rows.slice(at, at + READ_AHEAD);
+    const read = await Promise.all(
+      slice.map(({ partitionId, offset }) => group.readMessages(partitionId, offset, offset)),
+    );
+    slice.forEach((row, i) => visit(row, read[i]?.[0] ?? null));
+  }
+}
+
+/** Counts payload bytes of one answer. */
+export class PayloadBudget {
+  private left = LISTING_PAYLOAD_BYTES;
+
+  /** Whether the payload may be shown; the first one always may. */
+  admits(message: StoredMessage | null): boolean {
+    if (message === null || message.encrypted || this.left <= 0) return false;
+    this.left -= message.payload.length;
+    return true;
+  }
+}
+
+/** The payload as JSON: its own bytes, null when it is empty or not to be shown. */
+export function writePayload(out: JsonWriter, message: StoredMessage | null, shown: boolean): void {
+  if (message === null || !shown || message.payload.length === 0) out.null();
+  else out.fragment(message.payload);
+}
