@@ -60,6 +60,7 @@ async function powerLoss(out) {
       const report = await runMain(out, 'power-loss/main.js', [chunk.join(',')]);
       add(total, report);
       failures.push(...report.failures);
+      for (const { seed, why } of report.failures) process.stderr.write(`${seed}: ${why}\n`);
       process.stderr.write(`seeds up to ${chunk.at(-1)}: ${failures.length} failed\n`);
     }
   };

@@ -212,6 +212,18 @@ describe('IdIndex', () => {
     expect(model.index.needsRebuild).toBe(false);
   });
 
+  it('names a run in the checkpoint that lets its journal rows go', async () => {
+    fill(250);
+    // The run is durable, but no entry has taken it in.
+    await model.index.settled();
+    model.journal();
+    await model.index.close();
+    const [run] = await readdir(directory);
+    await rm(join(directory, run!));
+    await model.restart(directory, bits);
+    expect(model.index.needsRebuild).toBe(true);
+  });
+
   it('answers lookups outside of apply', async () => {
     const hash = model.hash();
     fill(100);

@@ -128,7 +128,9 @@ class Life {
   /** Anywhere, or at the n-th rename, unlink or sync, where the order of two syncs matters. */
   private planCrash(): void {
     const { disk } = this;
-    if (this.isHeavy) return disk.crashAtNewLog(1 + this.below(6));
+    if (this.isHeavy) {
+      return disk.crashAtNewLog(this.chance(0.5) ? 1 + this.below(6) : undefined);
+    }
     const dice = this.below(10);
     if (dice < 5) disk.port.crashAfter(1 + this.below(this.chance(0.5) ? 60 : 500));
     else if (dice < 9) disk.port.crashOn(this.oneOf(CRITICAL), 1 + this.below(8));

@@ -33,8 +33,15 @@ export class LevelImage implements RealListener {
   /** CURRENT before LevelDB opened, until the directory is synced; null: there was none. */
   private currentBefore: Buffer | null | undefined;
   private image: Image | undefined;
+  /**
+   * The directory right after a batch went to a new log, while LevelDB still writes the old one to a
+   * table: as it would be at the crash if that thread had been slower. Until the next batch.
+   */
+  private early: Image | undefined;
   /** LevelDB began a new log with this batch. */
   onNewLog: (() => void) | undefined;
+  /** The process dies when the batch after that one begins: the first is confirmed by then. */
+  crashAtNextBatch = false;
   /** An old log, to be found in pages that were never written. */
   private stale: Buffer = Buffer.alloc(0);
 
@@ -52,6 +59,8 @@ export class LevelImage implements RealListener {
     const self = this;
     ChainedBatch.prototype._write = async function watched(options): Promise<void> {
       const before = self.logLengths();
+      if (self.early !== undefined && self.crashAtNextBatch) port.die();
+      self.early = undefined;
       await port.perform('writev', () => undefined);
       await write.call(this, options);
       if (options?.sync === true && !port.crashed) self.batchSynced(before);
@@ -85,6 +94,11 @@ export class LevelImage implements RealListener {
 
   /** Copies the directory; repeated until nothing changed meanwhile. */
   capture(): void {
+    if (this.early !== undefined) {
+      this.image = this.early;
+      this.early = undefined;
+      return;
+    }
     for (let attempt = 0; attempt < COPY_ATTEMPTS; attempt += 1) {
       const before = this.listing();
       const image = this.read();
@@ -151,10 +165,13 @@ export class LevelImage implements RealListener {
   /** A log begun since the last sync of the directory, on which no MANIFEST relies. */
   private nameIsLost(image: Image, name: string, prng: Prng): boolean {
     if (this.durableNames.has(name) || prng.nextBelow(2) === 0) return false;
-    const current = image.get('CURRENT')?.toString('latin1').trim() ?? '';
-    const manifest = image.get(current);
-    if (manifest === undefined) return false;
-    return readManifest(current, manifest).logNumber < Number.parseInt(name, 10);
+    return manifestIsOlder(image, name);
+  }
+
+  /** Logs are read before the MANIFEST, so an old MANIFEST means that every log it needs is there. */
+  private beforeFlush(newLog: string): Image | undefined {
+    const image = this.read();
+    return image !== undefined && manifestIsOlder(image, newLog) ? image : undefined;
   }
 
   private losePages(name: string, found: Buffer, prng: Prng): Buffer {
@@ -179,7 +196,9 @@ export class LevelImage implements RealListener {
     for (const [name, length] of this.logLengths()) {
       if (before.get(name) === length) continue;
       this.synced.set(name, length);
-      if (!before.has(name)) this.onNewLog?.();
+      if (before.has(name)) continue;
+      this.early = this.beforeFlush(name);
+      this.onNewLog?.();
     }
   }
 
@@ -221,4 +240,12 @@ export class LevelImage implements RealListener {
     }
     return image;
   }
+}
+
+/** No version in the MANIFEST begins with this log yet. */
+function manifestIsOlder(image: Image, log: string): boolean {
+  const current = image.get('CURRENT')?.toString('latin1').trim() ?? '';
+  const manifest = image.get(current);
+  if (manifest === undefined) return false;
+  return readManifest(current, manifest).logNumber < Number.parseInt(log, 10);
 }

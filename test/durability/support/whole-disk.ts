@@ -53,11 +53,15 @@ export class WholeDisk {
     return disk;
   }
 
-  /** A crash follows when LevelDB goes on in a new log, before it has settled the old one. */
-  crashAtNewLog(operations: number): void {
+  /**
+   * A crash follows when LevelDB goes on in a new log, before it has settled the old one: after so many
+   * operations, or (undefined) with the next batch.
+   */
+  crashAtNewLog(operations: number | undefined): void {
+    this.level.crashAtNextBatch = operations === undefined;
     this.level.onNewLog = (): void => {
       this.newLogs += 1;
-      this.port.crashAfter(operations);
+      if (operations !== undefined) this.port.crashAfter(operations);
     };
   }
 
@@ -105,6 +109,7 @@ export class WholeDisk {
 
   private needCrash(): void {
     this.level.onNewLog = undefined;
+    this.level.crashAtNextBatch = false;
     if (!this.port.crashed) throw new Error('the process is alive');
   }
 }

@@ -110,12 +110,6 @@ const WRITTEN = [
       '    await rename(early, `${early}.tmp`);',
   },
   {
-    name: 'id index: the manifest names only runs taken in',
-    file: 'src/storage/id-index/id-index.ts',
-    find: 'this.set.durable.map',
-    replace: 'this.set.runs.map',
-  },
-  {
     name: 'log: the synced mark is not written',
     file: 'src/raft/wal/active-segment.ts',
     find: '    mark.write(this.header.sequence, encoder.end, encoder.batch, this.header.salt);\n',
