@@ -3,21 +3,29 @@ import { Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { UuidMint } from '../common/uuid-v7.js';
 import type { QueenConfig } from '../config/index.js';
 import { monotonicMs, QUEEN_CONFIG, systemClock, systemRandom } from '../config/index.js';
+import type { Logger } from '../logging/index.js';
+import { LOGGER, sampledLogger } from '../logging/index.js';
 import { encodeClaim } from '../machine/commands/index.js';
 import { Groups, RaftModule } from '../raft/index.js';
 import { Dispatcher } from './dispatcher/dispatcher.js';
 
 const TICK_MS = 10;
+const CONFLICT_LOG_MS = 60_000;
 
 @Module({ imports: [RaftModule] })
 export class CoordinatorsModule implements OnModuleInit {
   constructor(
     @Inject(Groups) private readonly groups: Groups,
     @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   onModuleInit(): void {
     const { raft, planner } = this.config;
+    const conflicts = sampledLogger(this.logger.child('dispatcher'), {
+      intervalMs: CONFLICT_LOG_MS,
+      now: monotonicMs,
+    });
     const mint = new UuidMint(systemClock, systemRandom);
     this.groups.attachDispatcher(
       (host) =>
@@ -28,6 +36,16 @@ export class CoordinatorsModule implements OnModuleInit {
           tickMs: TICK_MS,
           idleLaneMs: planner.idleUnloadMs === 0 ? Infinity : planner.idleUnloadMs,
           monotonicMs,
+          autopilot: {
+            drainMs: planner.autopilotDrainMs,
+            batchMin: planner.autopilotBatchMin,
+            batchMax: planner.autopilotBatchMax,
+          },
+          onConflict: (queue, group) =>
+            conflicts.log('warn', 'conflation asked for differs from the stored policy', {
+              queue,
+              group,
+            }),
           mintLeaseId: () => mint.mint(),
           encodeClaim,
         }),

@@ -30,12 +30,21 @@ export interface ProposedGrant {
   closed: boolean;
 }
 
+interface Budgeted {
+  readonly pop: WaitingPop;
+  readonly grant: ProposedGrant | null;
+}
+
 export class ClaimCollector {
+  private readonly conflated: boolean;
+
   constructor(
     private readonly lane: ConsumerLane,
     private readonly context: InspectContext,
-    private readonly options: DispatcherOptions,
-  ) {}
+    private readonly options: Pick<DispatcherOptions, 'maxPopBytes' | 'mintLeaseId'>,
+  ) {
+    this.conflated = lane.conflates;
+  }
 
   /** Ranges for a queue-wide pop, or null when nothing is ready. */
   collect(pop: WaitingPop): ProposedGrant | null {
@@ -60,11 +69,10 @@ export class ClaimCollector {
   }
 
   isFull(grant: ProposedGrant): boolean {
-    const { request } = grant.pop;
     return (
       grant.closed ||
-      grant.messages >= request.maxMessages ||
-      grant.slots.length >= request.maxPartitions ||
+      grant.messages >= grant.pop.maxMessages ||
+      grant.slots.length >= grant.pop.maxPartitions ||
       grant.bytes >= this.options.maxPopBytes
     );
   }
@@ -77,9 +85,12 @@ export class ClaimCollector {
     const { lane } = this;
     if (lane.inFlight.has(target.slot)) return grant;
     const found = lane.inspectSlot(this.context, target.slot, target.policy);
-    if (found.verdict === Verdict.Lookup) lane.lookups.add(target.slot);
+    if (found.verdict === Verdict.Lookup) lane.wantLookup(target.slot, 0);
+    else if (found.verdict === Verdict.Held || found.verdict === Verdict.Leased) {
+      lane.reconsider(this.context, target.slot);
+    }
     if (found.verdict !== Verdict.Ready) return grant;
-    const last = this.endWithinBytes(target.slot, found, { pop, grant });
+    const last = this.endOf(target.slot, found, { pop, grant });
     if (last === null) return grant;
     const into = grant ?? this.start(pop);
     this.add(into, target.slot, { found, last });
@@ -127,39 +138,50 @@ export class ClaimCollector {
       seedCommitted: found.seedCommitted,
       firstOffset: offset(found.firstOffset),
       lastOffset: last,
-      conflated: false,
+      conflated: this.conflated,
     });
     into.lanes.push(this.lane);
     into.slots.push(slot);
-    into.messages += last - found.firstOffset + 1;
-    into.bytes += (last - found.firstOffset + 1) * partitions.maxRecordBytes(slot);
+    const messages = this.conflated ? 1 : last - found.firstOffset + 1;
+    into.messages += messages;
+    into.bytes += messages * partitions.maxRecordBytes(slot);
     this.lane.inFlight.add(slot);
   }
 
-  /** Last offset that fits, or null when the rows must be read first (a lookup was filed). */
-  private endWithinBytes(
-    slot: number,
-    found: Inspection,
-    into: { readonly pop: WaitingPop; readonly grant: ProposedGrant | null },
-  ): Offset | null {
+  /** Last offset to claim, or null when the partition gets no range in this grant. */
+  private endOf(slot: number, found: Inspection, into: Budgeted): Offset | null {
     const { partitions } = this.context.tables;
-    const { grant } = into;
-    const messages = into.pop.request.maxMessages - (grant?.messages ?? 0);
-    const wanted = Math.min(found.lastOffset, found.firstOffset + messages - 1);
+    const { pop, grant } = into;
     const largest = Math.max(partitions.maxRecordBytes(slot), 1);
     const room = this.options.maxPopBytes - (grant?.bytes ?? 0);
-    if ((wanted - found.firstOffset + 1) * largest <= room) return offset(wanted);
-    if (grant === null) {
-      const cut = this.lane.cuts.get(partitions.id(slot));
-      if (cut !== undefined && cut.first === found.firstOffset) {
-        return offset(Math.min(wanted, cut.last));
-      }
-      this.lane.lookups.add(slot);
-      return null;
+    if (this.conflated) {
+      // The whole span is leased, its last message alone is delivered.
+      if (grant === null || largest <= room) return offset(found.lastOffset);
+      return this.close(grant, slot);
     }
+    const messages = pop.maxMessages - (grant?.messages ?? 0);
+    const wanted = Math.min(found.lastOffset, found.firstOffset + messages - 1);
+    if ((wanted - found.firstOffset + 1) * largest <= room) return offset(wanted);
+    if (grant === null) return this.measuredEnd(slot, { first: found.firstOffset, wanted });
     // Later partitions of one pop only get what certainly fits; the rest stays ready.
     const fits = Math.floor(room / largest);
-    if (fits > 0) return offset(found.firstOffset + fits - 1);
+    return fits > 0 ? offset(found.firstOffset + fits - 1) : this.close(grant, slot);
+  }
+
+  /** The end as measured from the rows, or null when that is still to be done (a lookup is filed). */
+  private measuredEnd(
+    slot: number,
+    range: { readonly first: number; readonly wanted: number },
+  ): Offset | null {
+    const cut = this.lane.cuts.get(this.context.tables.partitions.id(slot));
+    if (cut !== undefined && cut.first === range.first) {
+      return offset(Math.min(range.wanted, cut.last));
+    }
+    this.lane.wantLookup(slot, range.wanted - range.first + 1);
+    return null;
+  }
+
+  private close(grant: ProposedGrant, slot: number): null {
     grant.closed = true;
     this.lane.ready.push(slot);
     return null;

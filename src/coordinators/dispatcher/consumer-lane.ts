@@ -8,11 +8,14 @@ import { StartMode } from '../../machine/commands/catalogue.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import { QUEUE_MODE_GROUP } from '../../machine/tables/tables.js';
 import type { PopRequest } from '../../raft/group/group.js';
+import type { AckRate } from './autopilot.js';
 import type { ExpiryHeap } from './expiry-heap.js';
+import type { KnownDue } from './hold-rules.js';
+import { applyHolds } from './hold-rules.js';
 import type { InspectContext, Inspection, StartPolicy } from './inspect.js';
 import { inspect, newInspection, Verdict } from './inspect.js';
 import { ReadyRing } from './ready-ring.js';
-import type { WaitingPop } from './waiting-pop.js';
+import type { WaitingPlace, WaitingPop } from './waiting-pop.js';
 import { WaitingList } from './waiting-pop.js';
 
 /** Start policy as the pop asks for it; used only while its group is not registered. */
@@ -24,7 +27,15 @@ export function intentOf(request: PopRequest): StartPolicy {
 
 const START: StartPolicy = { mode: StartMode.All, instantMicros: 0 };
 
-export class ConsumerLane {
+/** When something not claimable now is to be looked at again. */
+export interface LaneTimers {
+  /** Leases, by cursor slot. */
+  readonly expiries: ExpiryHeap;
+  /** Delays and windows, by partition slot; shared by the lanes of a queue, so only ever too early. */
+  readonly holds: ExpiryHeap;
+}
+
+export class ConsumerLane implements WaitingPlace {
   readonly ready = new ReadyRing();
   readonly waiters = new WaitingList();
   /** Pops that want exactly one partition, by slot, oldest first. */
@@ -33,15 +44,21 @@ export class ConsumerLane {
   readonly pinnedReady = new Set<number>();
   /** Slots named by a claim on its way through the log. */
   readonly inFlight = new Set<number>();
-  /** Slots whose start needs the append rows; resolved in batches by the dispatcher. */
-  readonly lookups = new Set<number>();
+  /** Slots that need the append rows, with the messages a batch wants (0: only the start). */
+  readonly lookups = new Map<number, number>();
   /** Starts found by lookups or first contact, by partition id; a cursor replaces them once claimed. */
   readonly seeds = new Map<number, number>();
   /** Ends of batches whose exact size had to be read from rows, by partition id. */
   readonly cuts = new Map<number, { readonly first: number; readonly last: number }>();
+  /** What is due of partitions under a delay, by partition id. */
+  readonly dues = new Map<number, KnownDue>();
   /** Pops that do not wait: served after the parked ones, answered empty once the scan is complete. */
   readonly impatient = new WaitingList();
+  /** Acks per second, measured once a pop asked for the autopilot. */
+  ackRate: AckRate | null = null;
   lastUsedMs = 0;
+  /** Rises with `restart`: what was looked up before is void. */
+  generation = 0;
   private scanSlot = -1;
   private scanStarted = false;
   private readonly scratch = newInspection();
@@ -50,7 +67,7 @@ export class ConsumerLane {
     readonly queueId: QueueId,
     readonly groupId: ConsumerGroupId,
     private readonly tables: Tables,
-    private readonly expiries: ExpiryHeap,
+    private readonly timers: LaneTimers,
   ) {}
 
   /** True when every partition of the queue has been judged (later ones announce themselves). */
@@ -67,9 +84,19 @@ export class ConsumerLane {
     return parked === 0 && this.inFlight.size === 0;
   }
 
+  /** Queue-wide pops on their way or parked. */
+  get queueWide(): number {
+    return this.waiters.size + this.impatient.size;
+  }
+
   /** False once the group was deleted on this queue, and for groups that only pin partitions. */
   get isRegistered(): boolean {
     return this.tables.registrations.find(this.queueId, this.groupId) !== undefined;
+  }
+
+  /** Last-value delivery, by the stored registration. */
+  get conflates(): boolean {
+    return this.tables.registrations.find(this.queueId, this.groupId)?.conflation ?? false;
   }
 
   /** Queue-wide pops need the scan; pinned ones judge their own partition only. */
@@ -79,10 +106,17 @@ export class ConsumerLane {
     this.scanSlot = this.tables.queues.byId(this.queueId)?.firstPartition ?? -1;
   }
 
-  /** The start policy changed (registration): forget what was derived from the old one. */
+  /** Start policy, cursors or queue options changed: forget what was derived from the old ones. */
   restart(): void {
+    this.generation += 1;
     this.seeds.clear();
     this.lookups.clear();
+    this.dues.clear();
+    for (const [slot, list] of this.pinned) {
+      this.pinnedReady.add(slot);
+      const oldest = list.first();
+      if (oldest !== null && !oldest.sawNoPartition) this.seedAtTail(slot, oldest);
+    }
     if (!this.scanStarted) return;
     this.scanStarted = false;
     this.startScan();
@@ -98,35 +132,43 @@ export class ConsumerLane {
     return intent;
   }
 
-  /** Scans up to `budget` partitions; true when the scan is complete. */
-  buildSlice(context: InspectContext, budget: number): boolean {
+  /** Scans up to `budget` partitions; returns how many it judged. */
+  buildSlice(context: InspectContext, budget: number): number {
     const policy = this.policy(null);
-    for (let n = 0; n < budget && this.scanSlot >= 0; n += 1) {
+    let judged = 0;
+    for (; judged < budget && this.scanSlot >= 0; judged += 1) {
       const slot = this.scanSlot;
       this.scanSlot = this.tables.partitions.nextInQueue(slot);
-      this.judge(context, slot, policy);
+      if (!this.inFlight.has(slot)) this.judge(context, slot, policy);
     }
-    return this.built;
+    return judged;
   }
 
-  /** A partition of this lane may have changed: files it under ready, expiry or lookup. */
+  /** A partition of this lane may have changed: files it under ready, expiry, hold or lookup. */
   reconsider(context: InspectContext, slot: number): void {
     if (this.inFlight.has(slot)) return;
-    this.judge(context, slot, this.policy(null));
+    this.judge(context, slot, this.policy(this.intentFor(slot)));
   }
 
-  /** Inspects with lookup results taken into account. */
+  /** Inspects with lookup results taken into account. The result is valid until the next call. */
   inspectSlot(context: InspectContext, slot: number, policy: StartPolicy): Inspection {
-    inspect(context, { slot, groupId: this.groupId, policy }, this.scratch);
-    if (this.scratch.cursorSlot >= 0) return this.scratch;
-    const seed = this.seeds.get(this.tables.partitions.id(slot));
-    if (seed === undefined) return this.scratch;
-    this.scratch.cursorVersion = 0;
-    this.scratch.seedCommitted = seed;
-    this.scratch.firstOffset = Math.max(seed + 1, this.tables.partitions.logStart(slot));
-    this.scratch.verdict =
-      this.scratch.firstOffset > this.scratch.lastOffset ? Verdict.Empty : Verdict.Ready;
-    return this.scratch;
+    const found = this.scratch;
+    const id = this.tables.partitions.id(slot);
+    const seed = this.seeds.size === 0 ? undefined : this.seeds.get(id);
+    inspect(context, { slot, groupId: this.groupId, policy }, found);
+    if (found.cursorSlot < 0 && seed !== undefined) this.applySeed(slot, seed);
+    if (found.verdict === Verdict.Ready) {
+      applyHolds(context, { slot, due: this.dues.get(id) }, found);
+    }
+    return found;
+  }
+
+  /** A pinned pop got nothing: files the slot under what it waits for. */
+  judgePinned(context: InspectContext, slot: number): void {
+    if (this.inFlight.has(slot)) return;
+    const found = this.inspectSlot(context, slot, this.policy(this.intentFor(slot)));
+    if (found.verdict === Verdict.Ready) return;
+    this.file(slot, found);
   }
 
   addPinned(slot: number, pop: WaitingPop): void {
@@ -135,8 +177,33 @@ export class ConsumerLane {
       list = new WaitingList();
       this.pinned.set(slot, list);
     }
-    list.pushBack(pop);
+    pop.place = this;
+    pop.slot = slot;
+    list.insert(pop);
     this.pinnedReady.add(slot);
+  }
+
+  /** A pinned pop is on its way to a claim, or settled. */
+  left(pop: WaitingPop): void {
+    if (this.pinned.get(pop.slot)?.size !== 0) return;
+    this.pinned.delete(pop.slot);
+    this.pinnedReady.delete(pop.slot);
+  }
+
+  /** Oldest first per list; the visitor may settle the pop. */
+  forEachQueueWide(visit: (pop: WaitingPop) => void): void {
+    this.waiters.forEach(visit);
+    this.impatient.forEach(visit);
+  }
+
+  forEachPop(visit: (pop: WaitingPop) => void): void {
+    this.forEachQueueWide(visit);
+    for (const list of [...this.pinned.values()]) list.forEach(visit);
+  }
+
+  /** Files a slot whose rows must be read; a batch of `wanted` messages is to be measured. */
+  wantLookup(slot: number, wanted: number): void {
+    this.lookups.set(slot, Math.max(this.lookups.get(slot) ?? 0, wanted));
   }
 
   /**
@@ -148,25 +215,46 @@ export class ConsumerLane {
     const id = partitions.id(slot);
     if (pop.request.intent.mode !== 'new' || this.seeds.has(id)) return;
     if (cursors.find(slot, this.groupId) >= 0) return;
-    if (this.tables.registrations.find(this.queueId, this.groupId) !== undefined) return;
+    if (this.isRegistered) return;
     this.seeds.set(id, partitions.lastOffset(slot));
   }
 
   /** Intent of the oldest pop pinned to the slot: it decides the start of an unregistered group. */
   intentFor(slot: number): StartPolicy | null {
+    if (this.pinned.size === 0) return null;
     const pop = this.pinned.get(slot)?.first() ?? null;
     return pop === null ? null : intentOf(pop.request);
   }
 
+  private applySeed(slot: number, seed: number): void {
+    const found = this.scratch;
+    found.cursorVersion = 0;
+    found.seedCommitted = seed;
+    found.firstOffset = Math.max(seed + 1, this.tables.partitions.logStart(slot));
+    found.verdict = found.firstOffset > found.lastOffset ? Verdict.Empty : Verdict.Ready;
+  }
+
   private judge(context: InspectContext, slot: number, policy: StartPolicy): void {
-    const found = this.inspectSlot(context, slot, policy);
-    if (found.verdict === Verdict.Ready) {
-      this.ready.push(slot);
-      if (this.pinned.has(slot)) this.pinnedReady.add(slot);
-    } else if (found.verdict === Verdict.Leased) {
-      this.expiries.set(found.cursorSlot, found.freeAt);
-    } else if (found.verdict === Verdict.Lookup) {
-      this.lookups.add(slot);
+    this.file(slot, this.inspectSlot(context, slot, policy));
+  }
+
+  private file(slot: number, found: Inspection): void {
+    switch (found.verdict) {
+      case Verdict.Ready:
+        this.ready.push(slot);
+        if (this.pinned.size > 0 && this.pinned.has(slot)) this.pinnedReady.add(slot);
+        return;
+      case Verdict.Leased:
+        this.timers.expiries.set(found.cursorSlot, found.freeAt);
+        return;
+      case Verdict.Held:
+        this.timers.holds.setEarlier(slot, found.freeAt);
+        return;
+      case Verdict.Lookup:
+        this.wantLookup(slot, 0);
+        return;
+      case Verdict.Empty:
+        return;
     }
   }
 }

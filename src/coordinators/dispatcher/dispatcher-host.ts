@@ -6,6 +6,7 @@ import type { ClaimCommand, Outcome } from '../../machine/commands/catalogue.js'
 import type { MachineEvents } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import type { GroupView, PreparedCommand } from '../../raft/group/group.js';
+import type { AutopilotOptions } from './autopilot.js';
 
 export interface DispatcherHost {
   readonly tables: Tables;
@@ -25,6 +26,9 @@ export interface DispatcherOptions {
   readonly replyMarginMs: number;
   /** Payload bytes one answer may hold; at least one message is always delivered. */
   readonly maxPopBytes: number;
+  readonly autopilot: AutopilotOptions;
+  /** A pop asked for another delivery policy than its group's stored one. */
+  readonly onConflict: (queue: string, group: string) => void;
   /** Interval of the sweep over expired leases and overdue pops. */
   readonly tickMs: number;
   /** Lanes without pops for this long are dropped (QUEEN_CONSUME_IDLE_UNLOAD_S). */

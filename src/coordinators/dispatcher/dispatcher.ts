@@ -13,43 +13,51 @@ import { CommandKind } from '../../machine/commands/catalogue.js';
 import type { QueueRow } from '../../machine/tables/tables.js';
 import type { PopRequest } from '../../raft/group/group.js';
 import type { DispatcherFigures } from '../../raft/index.js';
-import { ClaimCollector } from './claim-collector.js';
+import { AbsentPops } from './absent-pops.js';
+import { AckRate, watchAcks } from './autopilot.js';
 import type { ProposedGrant } from './claim-collector.js';
-import { ConsumerLane } from './consumer-lane.js';
+import type { ConsumerLane } from './consumer-lane.js';
+import type { DiscoveryPort } from './discovery.js';
+import { discover } from './discovery.js';
 import type { DispatcherHost, DispatcherOptions } from './dispatcher-host.js';
 import { ExpiryHeap } from './expiry-heap.js';
 import type { InspectContext } from './inspect.js';
 import { LaneRegister } from './lane-register.js';
+import { LaneServer } from './lane-server.js';
 import { LookupRunner } from './lookup-runner.js';
 import type { DispatchAnswer } from './waiting-pop.js';
 import { WaitingPop } from './waiting-pop.js';
-import { AbsentPops } from './absent-pops.js';
 
+/** Partitions judged by scans, and due times handled, before the loop gets a turn. */
 const SCAN_SLICE = 2_000;
-/** Most grants one claim command carries. */
+const DUE_SLICE = 2_000;
+/** Most grants one claim command carries, and one turn of the loop makes. */
 const MAX_GRANTS_PER_CLAIM = 1_024;
+const IDLE_CHECK_MS = 1_000;
 const EMPTY: DispatchAnswer = {
   granted: false,
   conflation: false,
   conflationConflict: false,
   autopilot: null,
 };
-const GRANTED: DispatchAnswer = { ...EMPTY, granted: true };
 
 export class Dispatcher {
   private readonly expiries = new ExpiryHeap();
+  private readonly holds = new ExpiryHeap();
   private readonly lanes: LaneRegister;
   private readonly absent = new AbsentPops();
   private readonly lookups: LookupRunner;
   private readonly dirty = new Set<ConsumerLane>();
+  private readonly scanning = new Set<ConsumerLane>();
   private readonly live = new Set<WaitingPop>();
   private readonly wheel: TimingWheel<WaitingPop>;
-  private outbox: ProposedGrant[] = [];
+  private readonly discoveryPort: DiscoveryPort;
   private flushScheduled = false;
   private scanScheduled = false;
   private timer: NodeJS.Timeout | null = null;
   private unlisten: (() => void) | null = null;
   private arrivals = 0;
+  private idleCheckMs = 0;
   private running = false;
 
   constructor(
@@ -57,11 +65,17 @@ export class Dispatcher {
     private readonly options: DispatcherOptions,
   ) {
     this.wheel = new TimingWheel(options.tickMs, options.monotonicMs());
-    this.lanes = new LaneRegister(host.tables, this.expiries);
-    this.lookups = new LookupRunner(host, options.maxPopBytes, {
-      resolved: (lane, slots) => this.onLookedUp(lane, slots),
-      failed: (lane, error) => this.failLane(lane, error),
-    });
+    this.lanes = new LaneRegister(host.tables, { expiries: this.expiries, holds: this.holds });
+    this.discoveryPort = this.createDiscoveryPort();
+    const { maxPopBytes } = options;
+    this.lookups = new LookupRunner(
+      host,
+      { maxPopBytes, context: () => this.context() },
+      {
+        resolved: (lane, slots) => this.onLookedUp(lane, slots),
+        failed: (lane, error) => this.failLane(lane, error),
+      },
+    );
   }
 
   /** Numbers for the metrics, O(lanes). */
@@ -84,6 +98,7 @@ export class Dispatcher {
       appended: (slot) => this.onPartition(slot),
       cursorChanged: (slot) => this.onCursor(slot),
       queueDeleted: (queueId) => this.onQueueDeleted(queueId),
+      queueConfigured: (queueId) => this.onQueueConfigured(queueId),
       registered: (queueId, groupId) => this.onRegistered(queueId, groupId),
     });
     this.timer = setInterval(() => this.onTick(), this.options.tickMs);
@@ -99,7 +114,9 @@ export class Dispatcher {
     this.lanes.clear();
     this.absent.clear();
     this.dirty.clear();
-    this.outbox = [];
+    this.scanning.clear();
+    this.expiries.clear();
+    this.holds.clear();
     for (const pop of [...this.live]) pop.fail(new QueenError('retry'));
     this.live.clear();
   }
@@ -129,7 +146,7 @@ export class Dispatcher {
         reject,
         onSettled: (settled) => this.forget(settled),
       });
-      options.signal?.addEventListener('abort', () => pop.answer(EMPTY), { once: true });
+      options.signal?.addEventListener('abort', () => pop.answer(false), { once: true });
       this.live.add(pop);
       this.wheel.schedule(pop, claimBeforeMs);
       this.admit(pop);
@@ -142,22 +159,29 @@ export class Dispatcher {
   }
 
   private admit(pop: WaitingPop): void {
-    const { tables } = this.host;
-    const tenant = tables.names.tenant(pop.request.tenant);
     if (pop.request.scope === 'discovery') {
-      void this.discover(pop);
+      void discover(pop, this.discoveryPort);
       return;
     }
+    const { tables } = this.host;
+    const tenant = tables.names.tenant(pop.request.tenant);
     const queue = tenant === undefined ? undefined : tables.queues.find(tenant, pop.request.queue);
     const group = tenant === undefined ? undefined : tables.names.group(tenant, pop.request.group);
     if (pop.request.scope === 'partition') this.admitPinned(pop, queue, group);
-    else if (queue === undefined || group === undefined) pop.answer(EMPTY);
+    else if (queue === undefined || group === undefined) pop.answer(false);
     else this.admitQueueWide(pop, this.lane(queue, group));
   }
 
   private admitQueueWide(pop: WaitingPop, lane: ConsumerLane): void {
+    this.notePolicy(pop, lane);
+    // Registered before it waited here, so the group was deleted since.
+    if (!lane.isRegistered) {
+      pop.answer(false);
+      return;
+    }
+    if (pop.request.autopilot?.batch === true) lane.ackRate ??= new AckRate();
     lane.startScan();
-    (pop.request.wait ? lane.waiters : lane.impatient).pushBack(pop);
+    (pop.request.wait ? lane.waiters : lane.impatient).insert(pop);
     this.touch(lane);
   }
 
@@ -171,10 +195,11 @@ export class Dispatcher {
     if (queue === undefined || group === undefined || slot < 0) {
       pop.sawNoPartition = true;
       if (pop.request.wait) this.absent.add(pop);
-      else pop.answer(EMPTY);
+      else pop.answer(false);
       return;
     }
     const lane = this.lane(queue, group);
+    this.notePolicy(pop, lane);
     if (!pop.sawNoPartition) lane.seedAtTail(slot, pop);
     lane.addPinned(slot, pop);
     this.touch(lane);
@@ -184,6 +209,17 @@ export class Dispatcher {
     const lane = this.lanes.ensure(queue.id, group);
     lane.lastUsedMs = this.options.monotonicMs();
     return lane;
+  }
+
+  /** The stored policy rules; a pop that asks for another one is told (spec §2.7). */
+  private notePolicy(pop: WaitingPop, lane: ConsumerLane): void {
+    const { conflates } = lane;
+    if (conflates) pop.conflation = true;
+    const asked = pop.request.conflation;
+    if (asked === null || asked === conflates || pop.conflationConflict) return;
+    pop.conflationConflict = true;
+    const queue = this.host.tables.queues.byId(lane.queueId);
+    this.options.onConflict(queue?.name ?? '', pop.request.group);
   }
 
   // --- events of the machine, after each applied entry -----------------------------------------
@@ -203,7 +239,12 @@ export class Dispatcher {
     const queueId = tables.partitions.queueId(slot);
     const lane = this.lanes.find(queueId, tables.cursors.groupId(cursorSlot));
     if (lane === undefined) return;
-    if (tables.cursors.lease(cursorSlot) < 0) this.expiries.remove(cursorSlot);
+    const leased = tables.cursors.lease(cursorSlot) >= 0;
+    if (!leased) this.expiries.remove(cursorSlot);
+    if (lane.ackRate !== null) {
+      const committed = tables.cursors.committed(cursorSlot);
+      lane.ackRate.changed(cursorSlot, { committed, leased, nowMicros: this.host.nowMicros() });
+    }
     lane.seeds.delete(tables.partitions.id(slot));
     lane.reconsider(this.context(), slot);
     if (!lane.idle) this.touch(lane);
@@ -212,15 +253,25 @@ export class Dispatcher {
   private onQueueDeleted(queueId: number): void {
     for (const lane of this.lanes.ofQueue(queueId)) {
       this.dirty.delete(lane);
-      this.answerAllEmpty(lane);
+      this.scanning.delete(lane);
+      lane.forEachPop((pop) => pop.answer(false));
     }
     this.lanes.dropQueue(queueId);
+  }
+
+  /** Delay or window may be another: what was held is judged again. */
+  private onQueueConfigured(queueId: number): void {
+    for (const lane of this.lanes.ofQueue(queueId)) {
+      lane.restart();
+      this.touch(lane);
+    }
   }
 
   private onRegistered(queueId: number, groupId: number): void {
     const lane = this.lanes.find(queueId, groupId);
     if (lane === undefined) return;
-    if (!lane.isRegistered) this.answerQueueWideEmpty(lane);
+    // Their group was deleted under them; the next pop registers it anew.
+    if (!lane.isRegistered) lane.forEachQueueWide((pop) => pop.answer(false));
     lane.restart();
     this.touch(lane);
   }
@@ -235,19 +286,6 @@ export class Dispatcher {
     }
   }
 
-  /** Their group was deleted under them; the next pop registers it anew. */
-  private answerQueueWideEmpty(lane: ConsumerLane): void {
-    const empty = (pop: WaitingPop): void => pop.answer(EMPTY);
-    lane.waiters.forEach(empty);
-    lane.impatient.forEach(empty);
-  }
-
-  private answerAllEmpty(lane: ConsumerLane): void {
-    const empty = (pop: WaitingPop): void => pop.answer(EMPTY);
-    this.answerQueueWideEmpty(lane);
-    for (const list of lane.pinned.values()) list.forEach(empty);
-  }
-
   private onLookedUp(lane: ConsumerLane, slots: readonly number[]): void {
     const context = this.context();
     for (const slot of slots) {
@@ -259,10 +297,7 @@ export class Dispatcher {
 
   /** The rows could not be read: nobody of this lane may be told "empty". */
   private failLane(lane: ConsumerLane, error: Error): void {
-    const refuse = (pop: WaitingPop): void => pop.fail(error);
-    lane.waiters.forEach(refuse);
-    lane.impatient.forEach(refuse);
-    for (const list of lane.pinned.values()) list.forEach(refuse);
+    lane.forEachPop((pop) => pop.fail(error));
   }
 
   // --- serving -----------------------------------------------------------------------------------
@@ -278,66 +313,23 @@ export class Dispatcher {
     this.flushScheduled = false;
     if (!this.running) return;
     const context = this.context();
+    const grants: ProposedGrant[] = [];
     for (const lane of this.dirty) {
+      if (grants.length >= MAX_GRANTS_PER_CLAIM) break;
       this.dirty.delete(lane);
-      this.serve(lane, context);
-      if (lane.scanning) this.scheduleScan();
+      const served = new LaneServer(lane, context, this.options, grants);
+      if (!served.serve(MAX_GRANTS_PER_CLAIM)) this.dirty.add(lane);
+      if (lane.scanning) this.scheduleScan(lane);
       if (lane.lookups.size > 0) this.lookups.request(lane);
     }
-    while (this.outbox.length > 0) this.propose(this.outbox.splice(0, MAX_GRANTS_PER_CLAIM));
-  }
-
-  private serve(lane: ConsumerLane, context: InspectContext): void {
-    const collector = new ClaimCollector(lane, context, this.options);
-    this.servePinned(lane, collector, true);
-    for (const list of [lane.waiters, lane.impatient]) {
-      for (let pop = list.first(); pop !== null; pop = list.first()) {
-        if (this.tooLate(pop)) continue;
-        const grant = collector.collect(pop);
-        if (grant === null) break;
-        list.remove(pop);
-        this.outbox.push(grant);
-      }
-    }
-    this.servePinned(lane, collector, false);
-    if (!lane.built || lane.lookups.size > 0) return;
-    lane.impatient.forEach((pop) => pop.answer(EMPTY));
-  }
-
-  /**
-   * The oldest waiter goes first: the first pass serves pinned pops older than the oldest queue-wide
-   * one, the second pass (after the queue-wide ones) the rest.
-   */
-  private servePinned(lane: ConsumerLane, collector: ClaimCollector, olderOnly: boolean): void {
-    const front = olderOnly ? (lane.waiters.first()?.arrival ?? Infinity) : Infinity;
-    for (const slot of lane.pinnedReady) {
-      const list = lane.pinned.get(slot);
-      for (let pop = list?.first() ?? null; pop !== null; pop = list?.first() ?? null) {
-        if (this.tooLate(pop)) continue;
-        if (pop.arrival > front) break;
-        const grant = collector.collectPinned(pop, slot);
-        if (grant === null) break;
-        list?.remove(pop);
-        this.outbox.push(grant);
-      }
-      if (olderOnly) continue;
-      if (!lane.lookups.has(slot)) {
-        list?.forEach((pop) => {
-          if (!pop.request.wait) pop.answer(EMPTY);
-        });
-      }
-      if (list === undefined || list.size === 0) lane.pinned.delete(slot);
-      lane.pinnedReady.delete(slot);
-    }
-  }
-
-  private tooLate(pop: WaitingPop): boolean {
-    if (pop.claimBeforeMs > this.options.monotonicMs()) return false;
-    pop.answer(EMPTY);
-    return true;
+    while (grants.length > 0) this.propose(grants.splice(0, MAX_GRANTS_PER_CLAIM));
+    if (this.dirty.size === 0) return;
+    this.flushScheduled = true;
+    setImmediate(() => this.flush());
   }
 
   private propose(batch: readonly ProposedGrant[]): void {
+    for (const { pop } of batch) pop.claiming = true;
     const bytes = this.options.encodeClaim({
       skewMicros: this.options.skewMicros,
       grants: batch.map((proposed) => proposed.grant),
@@ -356,26 +348,25 @@ export class Dispatcher {
   private settle(batch: readonly ProposedGrant[], outcomes: readonly GrantOutcome[]): void {
     const context = this.context();
     batch.forEach((proposed, index) => {
-      const granted = (outcomes[index]?.ranges.length ?? 0) > 0;
+      const outcome = outcomes[index];
+      const granted = (outcome?.ranges.length ?? 0) > 0;
+      if (outcome !== undefined && granted) {
+        const rate = proposed.lanes[0]?.ackRate ?? null;
+        if (rate !== null) watchAcks(rate, outcome, context);
+      }
       this.release(proposed, context);
-      if (granted) proposed.pop.answer(GRANTED);
+      proposed.pop.claiming = false;
+      if (granted) proposed.pop.answer(true);
       else if (!proposed.pop.settled && this.running) this.requeue(proposed);
     });
   }
 
-  private requeue(proposed: ProposedGrant): void {
-    const { pop } = proposed;
-    const lane = proposed.lanes[0];
-    if (lane === undefined || pop.request.scope !== 'queue') {
-      this.admit(pop);
-      return;
-    }
-    if (!lane.isRegistered) {
-      pop.answer(EMPTY);
-      return;
-    }
-    (pop.request.wait ? lane.waiters : lane.impatient).pushFront(pop);
-    this.touch(lane);
+  private requeue({ pop, lanes }: ProposedGrant): void {
+    const [lane] = lanes;
+    const isGone = lane === undefined || this.host.tables.queues.byId(lane.queueId) === undefined;
+    const isLate = pop.claimBeforeMs <= this.options.monotonicMs();
+    if (isLate || (isGone && pop.request.scope !== 'discovery')) pop.answer(false);
+    else this.admit(pop);
   }
 
   private failBatch(batch: readonly ProposedGrant[], error: Error): void {
@@ -400,28 +391,25 @@ export class Dispatcher {
     });
   }
 
-  // --- discovery: queues walked one after another, sharing one budget ----------------------------
+  // --- background --------------------------------------------------------------------------------
 
-  private async discover(pop: WaitingPop): Promise<void> {
+  private createDiscoveryPort(): DiscoveryPort {
     const { tables } = this.host;
-    const tenant = tables.names.tenant(pop.request.tenant);
-    const group = tenant === undefined ? undefined : tables.names.group(tenant, pop.request.group);
-    if (tenant === undefined || group === undefined) {
-      pop.answer(EMPTY);
-      return;
-    }
-    let grant: ProposedGrant | null = null;
-    for (const queue of tables.queues.list(tenant)) {
-      if (!matchesLabels(queue, pop.request)) continue;
-      const lane = this.lane(queue, group);
-      await this.buildFully(lane);
-      if (pop.settled || !this.running) break;
-      const collector = new ClaimCollector(lane, this.context(), this.options);
-      grant = collector.collectInto(pop, grant);
-      if (grant !== null && collector.isFull(grant)) break;
-    }
-    if (grant === null) pop.answer(EMPTY);
-    else this.propose([grant]);
+    return {
+      tables,
+      options: this.options,
+      context: () => this.context(),
+      lane: (queue, pop) => {
+        const group = tables.names.group(queue.tenant, pop.request.group);
+        const lane = group === undefined ? null : this.lane(queue, group);
+        if (lane?.isRegistered !== true) return null;
+        this.notePolicy(pop, lane);
+        return lane;
+      },
+      build: (lane) => this.buildFully(lane),
+      propose: (grant) => this.propose([grant]),
+      release: (grant) => this.release(grant, this.context()),
+    };
   }
 
   private async buildFully(lane: ConsumerLane): Promise<void> {
@@ -433,47 +421,66 @@ export class Dispatcher {
     if (lane.lookups.size > 0) await this.lookups.resolve(lane);
   }
 
-  // --- background --------------------------------------------------------------------------------
-
-  private scheduleScan(): void {
+  private scheduleScan(lane: ConsumerLane): void {
+    this.scanning.add(lane);
     if (this.scanScheduled) return;
     this.scanScheduled = true;
-    setImmediate(() => {
-      this.scanScheduled = false;
-      if (!this.running) return;
-      const context = this.context();
-      for (const lane of this.lanes.all()) {
-        if (!lane.scanning) continue;
-        lane.buildSlice(context, SCAN_SLICE);
-        this.touch(lane);
-      }
-    });
+    setImmediate(() => this.scan());
   }
 
-  /** Expired leases, overdue pops, idle lanes. */
-  private onTick(): void {
+  /** One slice, shared by all lanes that scan; each comes to its turn. */
+  private scan(): void {
+    this.scanScheduled = false;
+    if (!this.running) return;
     const context = this.context();
-    const { tables } = this.host;
-    for (
-      let cursor = this.expiries.takeDue(context.nowMicros);
-      cursor >= 0;
-      cursor = this.expiries.takeDue(context.nowMicros)
-    ) {
-      const slot = tables.cursors.partitionSlot(cursor);
-      if (slot < 0) continue;
-      const queueId = tables.partitions.queueId(slot);
-      const lane = this.lanes.find(queueId, tables.cursors.groupId(cursor));
-      if (lane === undefined) continue;
-      lane.reconsider(context, slot);
+    let budget = SCAN_SLICE;
+    for (const lane of this.scanning) {
+      this.scanning.delete(lane);
+      budget -= lane.buildSlice(context, budget);
       this.touch(lane);
+      if (budget <= 0) break;
     }
+    const [next] = this.scanning;
+    if (next !== undefined) this.scheduleScan(next);
+  }
+
+  /** Ended leases and holds, overdue pops, idle lanes. */
+  private onTick(): void {
+    this.takeDue();
     const nowMs = this.options.monotonicMs();
     // A pop whose claim is on its way is answered by the claim; the group knows its deadline.
     this.wheel.advance(nowMs, (pop) => {
-      if (pop.list !== null) pop.answer(EMPTY);
+      if (!pop.claiming) pop.answer(false);
     });
-    this.absent.compact();
+    if (nowMs < this.idleCheckMs) return;
+    this.idleCheckMs = nowMs + IDLE_CHECK_MS;
     this.lanes.dropIdle(nowMs - this.options.idleLaneMs);
+  }
+
+  private takeDue(): void {
+    if (!this.running) return;
+    const context = this.context();
+    const { partitions, cursors } = this.host.tables;
+    for (let n = 0; n < DUE_SLICE; n += 1) {
+      const cursor = this.expiries.takeDue(context.nowMicros);
+      const slot = cursor >= 0 ? cursors.partitionSlot(cursor) : -1;
+      const held = this.holds.takeDue(context.nowMicros);
+      if (cursor < 0 && held < 0) return;
+      if (slot >= 0) {
+        const lane = this.lanes.find(partitions.queueId(slot), cursors.groupId(cursor));
+        if (lane !== undefined) this.rejudge(lane, slot, context);
+      }
+      if (held < 0) continue;
+      for (const lane of this.lanes.ofQueue(partitions.queueId(held))) {
+        this.rejudge(lane, held, context);
+      }
+    }
+    setImmediate(() => this.takeDue());
+  }
+
+  private rejudge(lane: ConsumerLane, slot: number, context: InspectContext): void {
+    lane.reconsider(context, slot);
+    this.touch(lane);
   }
 
   private context(): InspectContext {
@@ -484,12 +491,4 @@ export class Dispatcher {
       skewMicros: this.options.skewMicros,
     };
   }
-}
-
-function matchesLabels(queue: QueueRow, request: PopRequest): boolean {
-  const { namespace, task } = queue.options;
-  return (
-    (request.namespace === '' || request.namespace === namespace) &&
-    (request.task === '' || request.task === task)
-  );
 }

@@ -36,6 +36,12 @@ export class ExpiryHeap {
     else this.siftDown(position - 1);
   }
 
+  /** Inserts the slot or moves it to an earlier time, never to a later one. */
+  setEarlier(slot: number, dueMicros: number): void {
+    const position = this.positions[slot] ?? 0;
+    if (position === 0 || dueMicros < (this.due[position - 1] ?? 0)) this.set(slot, dueMicros);
+  }
+
   remove(slot: number): void {
     const position = this.positions[slot] ?? 0;
     if (position === 0) return;
@@ -54,6 +60,13 @@ export class ExpiryHeap {
     const slot = this.slots[0] ?? 0;
     this.remove(slot);
     return slot;
+  }
+
+  clear(): void {
+    while (this.length > 0) {
+      this.length -= 1;
+      this.positions[this.slots[this.length] ?? 0] = 0;
+    }
   }
 
   private reserve(slot: number): void {

@@ -1,7 +1,7 @@
 /**
  * Judges one partition for one consumer group from the columns alone, in O(1): ready, leased until,
- * empty, or in need of a lookup (a start instant that lies between two appends). The machine judges
- * again when the claim is applied; this is a forecast, never a decision.
+ * empty, or in need of a lookup (a start instant that lies between two appends); delays and windows
+ * come on top (hold-rules). The machine judges again when the claim is applied; this is a forecast, never a decision.
  */
 import type { ConsumerGroupId } from '../../common/ids.js';
 import { StartMode } from '../../machine/commands/catalogue.js';
@@ -25,6 +25,8 @@ export const enum Verdict {
   Leased = 1,
   Empty = 2,
   Lookup = 3,
+  /** Delay or window of the queue. */
+  Held = 4,
 }
 
 /** Reused result: filled by `inspect`, valid until the next call. */
@@ -35,7 +37,7 @@ export interface Inspection {
   seedCommitted: number;
   firstOffset: number;
   lastOffset: number;
-  /** Leased: µs at which the lease ends for this leader (skew of another term included). */
+  /** Leased, Held: µs at which that ends for this leader (skew of another term included). */
   freeAt: number;
 }
 

@@ -1,8 +1,8 @@
 /** The lanes being consumed on this leader, found by queue (events) and by (queue, group) (pops). */
 import type { ConsumerGroupId, QueueId } from '../../common/ids.js';
 import type { Tables } from '../../machine/tables/tables.js';
+import type { LaneTimers } from './consumer-lane.js';
 import { ConsumerLane } from './consumer-lane.js';
-import type { ExpiryHeap } from './expiry-heap.js';
 
 const NO_LANES: readonly ConsumerLane[] = [];
 
@@ -14,7 +14,7 @@ export class LaneRegister {
 
   constructor(
     private readonly tables: Tables,
-    private readonly expiries: ExpiryHeap,
+    private readonly timers: LaneTimers,
   ) {}
 
   ofQueue(queueId: number): readonly ConsumerLane[] {
@@ -31,7 +31,7 @@ export class LaneRegister {
   ensure(queueId: QueueId, groupId: ConsumerGroupId): ConsumerLane {
     const found = this.find(queueId, groupId);
     if (found !== undefined) return found;
-    const lane = new ConsumerLane(queueId, groupId, this.tables, this.expiries);
+    const lane = new ConsumerLane(queueId, groupId, this.tables, this.timers);
     this.loaded += 1;
     const lanes = this.byQueue.get(queueId);
     if (lanes === undefined) this.byQueue.set(queueId, [lane]);

@@ -1,6 +1,6 @@
 /**
  * A pop parked at the dispatcher: one small object, no timer. Waiters of a lane form a FIFO (intrusive
- * list) so that one that leaves (deadline, disconnect) costs O(1).
+ * list) so that one that leaves (deadline, disconnect) costs O(1). Answered exactly once.
  */
 import type { WheelEntry } from '../../common/timing-wheel.js';
 import type { PopTicket } from '../../machine/commands/catalogue.js';
@@ -26,6 +26,11 @@ export interface WaitingPopParts {
   readonly onSettled: (pop: WaitingPop) => void;
 }
 
+/** Whoever keeps an entry per place a pop waits at, and wants to forget it with its last waiter. */
+export interface WaitingPlace {
+  left(pop: WaitingPop): void;
+}
+
 export class WaitingPop implements WheelEntry<WaitingPop> {
   wheelBucket = -1;
   wheelTick = 0;
@@ -34,9 +39,22 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
   next: WaitingPop | null = null;
   previous: WaitingPop | null = null;
   list: WaitingList | null = null;
+  /** Told when the pop is settled while it waits there. */
+  place: WaitingPlace | null = null;
+  /** Partition slot it is pinned to, -1 when none. */
+  slot = -1;
   settled = false;
+  /** A claim for it is on its way: the claim's outcome answers it, not the deadline. */
+  claiming = false;
   /** It came before its partition existed, so nothing in there is old to it. */
   sawNoPartition = false;
+  /** Budget: as requested, or as the autopilot chose. */
+  maxMessages: number;
+  maxPartitions: number;
+  /** Fields of the answer, noted on the way. */
+  conflation = false;
+  conflationConflict = false;
+  autopilot: DispatchAnswer['autopilot'] = null;
   readonly request: PopRequest;
   readonly ticket: PopTicket;
   readonly claimBeforeMs: number;
@@ -47,10 +65,15 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
     this.ticket = parts.ticket;
     this.claimBeforeMs = parts.claimBeforeMs;
     this.arrival = parts.arrival;
+    this.maxMessages = parts.request.maxMessages;
+    this.maxPartitions = parts.request.maxPartitions;
   }
 
-  answer(answer: DispatchAnswer): void {
-    if (this.leave()) this.parts.resolve(answer);
+  /** Granted, or empty. */
+  answer(granted: boolean): void {
+    if (!this.leave()) return;
+    const { conflation, conflationConflict, autopilot } = this;
+    this.parts.resolve({ granted, conflation, conflationConflict, autopilot });
   }
 
   fail(error: Error): void {
@@ -61,6 +84,7 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
     if (this.settled) return false;
     this.settled = true;
     this.list?.remove(this);
+    this.place?.left(this);
     this.parts.onSettled(this);
     return true;
   }
@@ -79,24 +103,18 @@ export class WaitingList {
     return this.head;
   }
 
-  pushBack(pop: WaitingPop): void {
-    pop.list = this;
-    pop.previous = this.tail;
-    pop.next = null;
-    if (this.tail === null) this.head = pop;
-    else this.tail.next = pop;
-    this.tail = pop;
-    this.length += 1;
-  }
-
-  pushFront(pop: WaitingPop): void {
-    pop.list = this;
-    pop.next = this.head;
-    pop.previous = null;
-    if (this.head === null) this.tail = pop;
-    else this.head.previous = pop;
-    this.head = pop;
-    this.length += 1;
+  /**
+   * In arrival order. New pops go to the end at once; one that comes back after a lost claim is older
+   * than nearly everybody, so it is placed from the front.
+   */
+  insert(pop: WaitingPop): void {
+    if (this.tail === null || this.tail.arrival < pop.arrival) {
+      this.link(pop, this.tail, null);
+      return;
+    }
+    let following = this.head;
+    while (following !== null && following.arrival < pop.arrival) following = following.next;
+    this.link(pop, following?.previous ?? null, following);
   }
 
   remove(pop: WaitingPop): void {
@@ -118,5 +136,16 @@ export class WaitingList {
       visit(pop);
       pop = following;
     }
+  }
+
+  private link(pop: WaitingPop, previous: WaitingPop | null, next: WaitingPop | null): void {
+    pop.list = this;
+    pop.previous = previous;
+    pop.next = next;
+    if (previous === null) this.head = pop;
+    else previous.next = pop;
+    if (next === null) this.tail = pop;
+    else next.previous = pop;
+    this.length += 1;
   }
 }
