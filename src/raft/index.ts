@@ -4,6 +4,7 @@ export type {
   Group,
   GroupStatus,
   GroupView,
+  MembersView,
   PopAnswer,
   PopRequest,
   PreparedCommand,

@@ -90,6 +90,18 @@ export interface GroupStatus {
   readonly proposals: number;
 }
 
+/** The members as the leader saw them `ageMs` ago; 0 on the leader itself. */
+export interface MembersView {
+  readonly leader: NodeId;
+  readonly ageMs: number;
+  readonly members: readonly {
+    readonly nodeId: NodeId;
+    readonly voter: boolean;
+    readonly lastAckMs: number | null;
+    readonly matched: LogIndex | null;
+  }[];
+}
+
 /** Rows at one applied index; iterates the checkpoint snapshot merged with the frozen overlay. */
 export interface GroupView {
   readonly appliedIndex: LogIndex;
@@ -132,6 +144,8 @@ export interface Group {
   ): Promise<{ readonly offsets: Float64Array; readonly bases: Float64Array }>;
   view(): Promise<GroupView>;
   status(): GroupStatus;
+  /** Null before anything was heard of a leader; absent on a single node. */
+  membersView?(): MembersView | null;
   /** Leader-only proposal without session (claims, sweeps). Resolves with the outcome at apply. */
   propose(command: PreparedCommand): Promise<Outcome>;
   /** Events after each applied entry; returns the unsubscriber. */

@@ -12,8 +12,8 @@ import type { MachineEvents } from '../../../machine/machine.js';
 import type { Tables } from '../../../machine/tables/tables.js';
 import type { Entry, SoftState } from '../../core/index.js';
 import { decodeConfigChange } from '../../core/index.js';
-import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from '../group.js';
-import type { PopRequest, PreparedCommand, StoredMessage } from '../group.js';
+import type { CallOptions, Group, GroupStatus, GroupView, MembersView } from '../group.js';
+import type { PopAnswer, PopRequest, PreparedCommand, StoredMessage } from '../group.js';
 import type { ResolvedIds } from '../id-resolver.js';
 import type { DispatcherHost } from '../local-group.js';
 import { LogClock } from '../log-clock.js';
@@ -201,6 +201,15 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
       inflight: intake.waiting,
       proposals: packer.proposals,
     };
+  }
+
+  membersView(): MembersView | null {
+    const { watch, loop } = this.own;
+    const status = loop.status();
+    const view = status.role === 'leader' ? watch.buildView(status) : watch.lastView;
+    if (view === null) return null;
+    const members = view.members.map(({ id, ...seen }) => ({ nodeId: id, ...seen }));
+    return { leader: view.leader, ageMs: Math.round(watch.viewAgeMs), members };
   }
 
   listen(events: Partial<MachineEvents>): () => void {

@@ -1,0 +1,47 @@
+/** Routes about this node's raft state: `GET /api/v1/raft/status` and `/liveness`. Never forwarded. */
+import { Controller, Get } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Access } from '../auth/access.js';
+import { ApiAnswer } from '../docs-api/index.js';
+import {
+  LIVENESS_EXAMPLE,
+  RaftLivenessDto,
+  RaftStatusDto,
+  STATUS_EXAMPLE,
+} from './raft-view.dto.js';
+import { RaftViewService } from './raft-view.service.js';
+
+@ApiTags('operations')
+@Controller('api/v1/raft')
+export class RaftViewController {
+  constructor(private readonly view: RaftViewService) {}
+
+  @Get('status')
+  @Access('read-only')
+  @ApiOperation({ summary: 'This node in its cluster', description: 'Of this node; never waits.' })
+  @ApiAnswer({
+    status: 200,
+    description: 'Always.',
+    type: RaftStatusDto,
+    examples: { leader: STATUS_EXAMPLE },
+  })
+  status(): RaftStatusDto {
+    return this.view.status();
+  }
+
+  @Get('liveness')
+  @Access('read-only')
+  @ApiOperation({
+    summary: 'When the leader heard each member',
+    description: "The leader's own observation; another node serves its last copy, aged.",
+  })
+  @ApiAnswer({
+    status: 200,
+    description: 'Always; no members while nothing was heard of a leader.',
+    type: RaftLivenessDto,
+    examples: { leader: LIVENESS_EXAMPLE },
+  })
+  liveness(): RaftLivenessDto {
+    return this.view.liveness();
+  }
+}

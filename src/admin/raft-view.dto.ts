@@ -1,0 +1,109 @@
+/** Bodies of `GET /api/v1/raft/*` (admin.md §1.7) as the API document shows them. */
+import { ApiExtraModels, ApiProperty } from '@nestjs/swagger';
+import { COUNT } from '../docs-api/index.js';
+
+const TEXT_OR_NULL = { type: 'string', nullable: true } as const;
+const COUNT_OR_NULL = { ...COUNT, nullable: true } as const;
+const NUMBER_OR_NULL = { type: 'number', nullable: true } as const;
+const ENGINE = { type: 'string', enum: ['raft'] } as const;
+
+export class ReplicationDto {
+  @ApiProperty(COUNT) readonly nodeId!: number;
+  @ApiProperty(COUNT_OR_NULL) readonly matchIndex!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly heartbeatAgeMs!: number | null;
+}
+
+export class LogUsageDto {
+  @ApiProperty(COUNT) readonly files!: number;
+  @ApiProperty(COUNT) readonly bytes!: number;
+}
+
+/** What a node tells about itself. */
+export class NodeBlockDto {
+  @ApiProperty(COUNT) readonly nodeId!: number;
+  @ApiProperty(TEXT_OR_NULL) readonly hostname!: string | null;
+  @ApiProperty(TEXT_OR_NULL) readonly raftAddr!: string | null;
+  @ApiProperty(TEXT_OR_NULL) readonly httpAddr!: string | null;
+  @ApiProperty({ type: 'string', enum: ['voter', 'learner'] }) readonly role!: string;
+
+  @ApiProperty({
+    type: 'string',
+    enum: ['leader', 'follower', 'candidate', 'learner', 'shutdown', 'unreachable'],
+  })
+  readonly state!: string;
+
+  @ApiProperty({ type: 'boolean' }) readonly local!: boolean;
+  @ApiProperty({ type: 'boolean' }) readonly reachable!: boolean;
+  @ApiProperty(COUNT_OR_NULL) readonly leaderId!: number | null;
+  @ApiProperty(COUNT) readonly term!: number;
+  @ApiProperty(COUNT) readonly lastLogIndex!: number;
+  @ApiProperty(COUNT) readonly committedIndex!: number;
+  @ApiProperty(COUNT) readonly appliedIndex!: number;
+  @ApiProperty(COUNT) readonly durableIndex!: number;
+  @ApiProperty(COUNT) readonly inflight!: number;
+  @ApiProperty(COUNT) readonly proposals!: number;
+  @ApiProperty({ type: LogUsageDto }) readonly log!: LogUsageDto;
+  @ApiProperty({ type: 'string' }) readonly version!: string;
+  @ApiProperty(COUNT) readonly uptimeSeconds!: number;
+  @ApiProperty(TEXT_OR_NULL) readonly error!: string | null;
+}
+
+@ApiExtraModels(ReplicationDto, LogUsageDto)
+export class RaftStatusDto extends NodeBlockDto {
+  @ApiProperty({
+    type: 'array',
+    nullable: true,
+    items: { $ref: '#/components/schemas/ReplicationDto' },
+    description: 'Null unless this node leads.',
+  })
+  readonly replication!: readonly ReplicationDto[] | null;
+
+  @ApiProperty(ENGINE) readonly engine!: string;
+  @ApiProperty({ type: 'string' }) readonly clusterId!: string;
+  @ApiProperty(COUNT) readonly self!: number;
+  @ApiProperty(COUNT) readonly voters!: number;
+  @ApiProperty({ type: 'boolean' }) readonly singleNode!: boolean;
+}
+
+export class LiveMemberDto {
+  @ApiProperty(COUNT) readonly nodeId!: number;
+  @ApiProperty({ type: 'string', enum: ['voter', 'learner'] }) readonly role!: string;
+  @ApiProperty({ type: 'string', enum: ['leader', 'follower', 'learner'] }) readonly state!: string;
+  @ApiProperty(TEXT_OR_NULL) readonly http!: string | null;
+  @ApiProperty(TEXT_OR_NULL) readonly raft!: string | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly lastAckMs!: number | null;
+  @ApiProperty(COUNT_OR_NULL) readonly matchIndex!: number | null;
+  @ApiProperty({ type: 'boolean' }) readonly local!: boolean;
+}
+
+export class RaftLivenessDto {
+  @ApiProperty(ENGINE) readonly engine!: string;
+  @ApiProperty(COUNT) readonly nodeId!: number;
+  @ApiProperty(COUNT_OR_NULL) readonly leaderId!: number | null;
+  @ApiProperty(COUNT) readonly term!: number;
+
+  @ApiProperty({ ...NUMBER_OR_NULL, description: 'Null on the leader, whose view is its own.' })
+  readonly viewAgeMs!: number | null;
+
+  @ApiProperty(COUNT_OR_NULL) readonly viewLeaderId!: number | null;
+  @ApiProperty({ type: [LiveMemberDto] }) readonly members!: readonly LiveMemberDto[];
+}
+
+export const STATUS_EXAMPLE = {
+  ...{ nodeId: 1, hostname: 'n1', raftAddr: 'n1:7400', httpAddr: 'n1:6632', role: 'voter' },
+  ...{ state: 'leader', local: true, reachable: true, leaderId: 1, term: 4, lastLogIndex: 90 },
+  ...{ committedIndex: 90, appliedIndex: 90, durableIndex: 88, inflight: 0, proposals: 70 },
+  ...{ log: { files: 2, bytes: 4096 }, version: '0.1.0', uptimeSeconds: 99, error: null },
+  replication: [{ nodeId: 2, matchIndex: 90, heartbeatAgeMs: 40 }],
+  ...{ engine: 'raft', clusterId: '5f3c9a0d1b2e4f60', self: 1, voters: 3, singleNode: false },
+};
+
+export const LIVENESS_EXAMPLE = {
+  ...{ engine: 'raft', nodeId: 1, leaderId: 1, term: 4, viewAgeMs: null, viewLeaderId: 1 },
+  members: [
+    {
+      ...{ nodeId: 2, role: 'voter', state: 'follower', http: 'n2:6632', raft: 'n2:7400' },
+      ...{ lastAckMs: 40, matchIndex: 90, local: false },
+    },
+  ],
+};
