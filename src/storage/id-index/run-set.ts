@@ -114,6 +114,8 @@ export class RunSet {
   private async openRuns(): Promise<void> {
     const { directory } = this;
     const runs: IdRun[] = [];
+    // Names seen after a kill may not have reached the disk yet, and the next manifest relies on them.
+    await syncDirectory(directory);
     for (const name of (await readdir(directory)).sort()) {
       const path = join(directory, name);
       if (name.endsWith('.tmp')) await unlink(path);
