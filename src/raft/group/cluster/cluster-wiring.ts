@@ -204,6 +204,7 @@ export class ClusterWiring {
       self: parts.nodeId,
       wheel: this.wheel,
       nowMs: this.nowMs,
+      nowMicros: () => host.nowMicros(),
       session: () => this.intake.sessionId,
       leader: () => this.role.target,
       dispatcher: () => host.servingDispatcher(),

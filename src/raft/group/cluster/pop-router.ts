@@ -24,6 +24,8 @@ export interface PopRouterPort {
   readonly self: NodeId;
   readonly wheel: DeadlineWheel;
   readonly nowMs: () => number;
+  /** This node's reading of the log clock. */
+  readonly nowMicros: () => number;
   session(): number;
   /** Leader to ask now: this node itself only once it serves; 0 when none is known. */
   leader(): NodeId | 0;
@@ -126,6 +128,11 @@ export class PopRouter {
     const pop = parked?.ticket.session === session ? parked : undefined;
     // A former leader's claim settles it: the present one need not look for more.
     if (pop !== undefined && pop.asked > 1) this.cancelRemote(pop);
+    // This node stood still meanwhile: a lease that is over is nothing to hand out.
+    if (!grant.commitOnDelivery && grant.expiresAt <= this.port.nowMicros()) {
+      if (pop !== undefined) this.sendHome(pop);
+      return;
+    }
     const answer = pop?.promised ?? NO_FLAGS;
     const { conflation, conflationConflict, autopilot } = answer;
     if (pop?.succeed({ grant, conflation, conflationConflict, autopilot }) !== true) {

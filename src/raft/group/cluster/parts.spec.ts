@@ -1,0 +1,414 @@
+/** The parts of the cluster driver, each against the rule it is there for (raft-core.md, D1–D7 and §9). */
+import { logIndex, nodeId, term, type NodeId } from '../../../common/ids.js';
+import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue.js';
+import { commandU48 } from '../../../machine/commands/header.js';
+
+import { claimCommand, pushCommand } from '../../../../test/support/group-commands.js';
+import { EMPTY_CONFIG, type Entry, type Message } from '../../core/index.js';
+import type { CoreStatus, LogReader } from '../../core/index.js';
+import { createMachineParts } from '../../machine-parts.js';
+import type { Call } from '../call.js';
+import { DeadlineWheel } from '../deadline-wheel.js';
+import { Intake } from '../intake.js';
+import type { DispatchAnswer, DispatcherPort } from '../ports.js';
+import { DivergenceWatch } from './divergence-watch.js';
+import { DurableLog } from './durable-log.js';
+import { peerHandlers, type PeerDeskParts } from './peer-desk.js';
+import type { ForwardedPop, PopReply } from './peer-port.js';
+import { PopServer } from './pop-server.js';
+import { QuorumWatch } from './quorum-watch.js';
+import { RaftLoop } from './raft-loop.js';
+import { ReadRounds } from './read-rounds.js';
+import { SessionOpener } from './session-opener.js';
+import { StableLog } from './stable-log.js';
+
+const VOTERS = [1, 2, 3].map(nodeId);
+const A = nodeId(1);
+const B = nodeId(2);
+const C = nodeId(3);
+
+function entry(index: number, ofTerm: number, text = 'x'): Entry {
+  const data = Buffer.from(text);
+  return { index: logIndex(index), term: term(ofTerm), kind: 'normal', data };
+}
+
+async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('raft loop', () => {
+  function loopOf(): {
+    loop: RaftLoop;
+    sent: Message[];
+    committed: Entry[];
+    finish: (() => void)[];
+    failures: unknown[];
+  } {
+    const sent: Message[] = [];
+    const committed: Entry[] = [];
+    const finish: (() => void)[] = [];
+    const failures: unknown[] = [];
+    const log: LogReader = {
+      initialState: () => ({
+        hardState: { term: term(0), vote: nodeId(0), commit: logIndex(0) },
+        config: { ...EMPTY_CONFIG, voters: VOTERS },
+      }),
+      firstIndex: () => logIndex(1),
+      lastIndex: () => logIndex(0),
+      termOf: (index) => (index === 0 ? term(0) : 'unavailable'),
+      entries: () => [],
+      snapshotFor: () => 'preparing',
+    };
+    const options = { id: A, log, random: () => 0, electionTicks: 10, heartbeatTicks: 1 };
+    const loop = new RaftLoop(
+      { ...options, preVote: false },
+      {
+        append: () => new Promise((resolve) => finish.push(resolve)),
+        commitMoved: () => undefined,
+        send: (message) => sent.push(message),
+        committed: (entries) => committed.push(...entries),
+        softState: () => undefined,
+        termMoved: () => undefined,
+        readState: () => undefined,
+        failed: (error) => failures.push(error),
+      },
+    );
+    return { loop, sent, committed, finish, failures };
+  }
+
+  it('sends no vote request before its own vote is durable (D1)', async () => {
+    const { loop, sent, finish } = loopOf();
+    for (let i = 0; i < 25 && finish.length === 0; i += 1) loop.tick();
+    expect(sent).toEqual([]);
+    finish.shift()?.();
+    await settle();
+    expect(sent.map((message) => message.kind)).toEqual(['vote-request', 'vote-request']);
+  });
+
+  it('grants a vote and acknowledges entries only when they are durable', async () => {
+    const { loop, sent, finish, committed } = loopOf();
+    loop.step({
+      ...{ kind: 'vote-request', from: B, to: A, term: term(1), preVote: false, transfer: false },
+      ...{ lastIndex: logIndex(0), lastTerm: term(0) },
+      ...{ commitIndex: logIndex(0), commitTerm: term(0) },
+    });
+    expect(sent).toEqual([]);
+    finish.shift()?.();
+    await settle();
+    expect(sent.splice(0)).toMatchObject([{ kind: 'vote-response', granted: true }]);
+    loop.step({
+      ...{ kind: 'append-request', from: B, to: A, term: term(1), commit: logIndex(0) },
+      ...{ prevIndex: logIndex(0), prevTerm: term(0), entries: [entry(1, 1)] },
+    });
+    expect(sent).toEqual([]);
+    finish.shift()?.();
+    await settle();
+    expect(sent.splice(0)).toMatchObject([{ kind: 'append-response', index: 1, rejected: false }]);
+    // Durable here is not committed.
+    expect(committed).toEqual([]);
+  });
+
+  it('stops at a broken invariant instead of throwing it at a peer’s stream', async () => {
+    const { loop, finish, failures } = loopOf();
+    const heartbeat = { kind: 'heartbeat', to: A, term: term(3), readRound: 0 } as const;
+    loop.step({ ...heartbeat, from: B, commit: logIndex(0) });
+    finish.shift()?.();
+    await settle();
+    expect(() => loop.step({ ...heartbeat, from: C, commit: logIndex(0) })).not.toThrow();
+    expect(failures).toHaveLength(1);
+  });
+});
+
+describe('durable log', () => {
+  it('tells the log only commits of entries it was given, the rest when they are written', async () => {
+    const commits: number[] = [];
+    const finish: (() => void)[] = [];
+    const durable = new DurableLog(
+      {
+        lastIndex: logIndex(3),
+        append: () => new Promise((resolve) => finish.push(resolve)),
+        setCommit: (commit) => commits.push(commit),
+      },
+      { stored: () => undefined },
+    );
+    durable.commitMoved(logIndex(5));
+    expect(commits).toEqual([3]);
+    const written = durable.append([entry(4, 1), entry(5, 1)], undefined);
+    expect(commits).toEqual([3, 5]);
+    let done = false;
+    void written.then(() => (done = true));
+    await settle();
+    expect(done).toBe(false);
+    finish.shift()?.();
+    await written;
+  });
+});
+
+describe('stable log', () => {
+  const wal = (entries: readonly Entry[]) => ({
+    lastIndex: logIndex(entries.length),
+    firstIndex: logIndex(1),
+    base: { index: logIndex(0), term: term(0) },
+    hardState: { term: term(1), vote: nodeId(0), commit: logIndex(0) },
+    termAt: (index: number) => (index === 0 ? term(0) : entries[index - 1]?.term),
+    readEntries: (from: number) =>
+      Promise.resolve(entries.slice(from - 1).map((e) => ({ ...e, payload: e.data }))),
+  });
+  const options = { cacheBytes: 1, config: EMPTY_CONFIG, failed: () => undefined };
+  const range = { from: logIndex(1), to: logIndex(4), maxBytes: 1_000 };
+
+  it('reads back what left the cache, and keeps the whole log after a restart', async () => {
+    const entries = [entry(1, 1), entry(2, 1), entry(3, 1)];
+    let loaded = 0;
+    const stable = new StableLog(wal(entries) as never, { ...options, loaded: () => loaded++ });
+    expect(stable.lastIndex()).toBe(3);
+    expect(stable.entries(range)).toBe('loading');
+    await settle();
+    expect(loaded).toBe(1);
+    expect(stable.entries(range)).toHaveLength(3);
+    stable.stored([entry(4, 1)]);
+    expect(stable.entries(range)).toHaveLength(3);
+  });
+
+  it('never serves entries that a later term replaced while they were read', async () => {
+    const entries = [entry(1, 1, 'old'), entry(2, 1, 'old'), entry(3, 1, 'old')];
+    const stable = new StableLog(wal(entries) as never, { ...options, loaded: () => undefined });
+    expect(stable.entries(range)).toBe('loading');
+    await settle();
+    entries.splice(0, 3, entry(1, 2, 'new'), entry(2, 2, 'new'), entry(3, 2, 'new'));
+    expect(stable.entries(range)).toBe('loading');
+  });
+});
+
+describe('sessions', () => {
+  function openerOf() {
+    const newest = { session: 0 };
+    const log: string[] = [];
+    const opener = new SessionOpener({
+      nodeId: A,
+      nonce: 77,
+      tables: { sessions: { ofNode: () => newest.session } } as never,
+      submit: (nonce) => log.push(`submit ${nonce}`),
+      opened: (session) => log.push(`opened ${session}`),
+      ended: (session) => log.push(`ended ${session}`),
+    });
+    const applied = (session: number, sequence: number): void => {
+      newest.session = session;
+      const kind = CommandKind.OpenSession;
+      opener.applied(sequence, { kind, session: logIndex(session), nodeId: A });
+    };
+    return { opener, log, applied };
+  }
+
+  it('does not take a replayed session of an older boot for its own', () => {
+    const { opener, log, applied } = openerOf();
+    opener.tick();
+    applied(5, 12);
+    applied(9, 77);
+    expect(log).toEqual(['submit 77', 'opened 9']);
+  });
+
+  it('opens anew when another entry ended it', () => {
+    const { opener, log, applied } = openerOf();
+    opener.tick();
+    applied(9, 77);
+    applied(20, 13);
+    opener.tick();
+    applied(30, 77);
+    expect(log).toEqual(['submit 77', 'opened 9', 'ended 9', 'submit 77', 'opened 30']);
+  });
+
+  it('numbers open calls anew in a copy: what stands in a socket stays as it was', async () => {
+    const wheel = new DeadlineWheel(() => 0);
+    const forwarded: { call: Call; bytes: Uint8Array }[] = [];
+    const intake: Intake = new Intake(
+      wheel,
+      (call) => {
+        intake.stampCall(call);
+        forwarded.push({ call, bytes: call.bytes });
+      },
+      1,
+    );
+    intake.openSession(5);
+    const { bytes } = pushCommand('q', 'p', [{ transactionId: 'a', payload: '1' }]);
+    const outcome = intake.submit(bytes, { deadlineMs: 1e9 });
+    const sessionOf = (at: number): number =>
+      commandU48(forwarded[at]?.bytes ?? bytes, COMMAND_HEADER.session);
+    const before = Buffer.from(bytes);
+    intake.stampCall(forwarded[0]!.call);
+    intake.closeSession();
+    intake.openSession(9);
+    expect([sessionOf(0), sessionOf(1)]).toEqual([5, 9]);
+    expect(Buffer.from(forwarded[0]!.bytes)).toEqual(before);
+    intake.settle(5, 1, { kind: CommandKind.RaiseVersion, version: 6 });
+    intake.settle(9, 1, { kind: 'ignored', why: 'ended' });
+    await expect(outcome).rejects.toMatchObject({ code: 'retry' });
+    wheel.stop();
+  });
+});
+
+describe('reads', () => {
+  it('wait for the own apply of what the quorum confirmed, and for no older round', async () => {
+    let applied = 3;
+    const asked: number[] = [];
+    const rounds = new ReadRounds({
+      wheel: new DeadlineWheel(() => 0),
+      nowMs: () => 0,
+      firstContext: 10,
+      ask: (context) => {
+        asked.push(context);
+        return 'ok';
+      },
+      applied: () => logIndex(applied),
+      hasLeader: () => true,
+    });
+    let done = false;
+    const read = rounds.wait({ deadlineMs: 1e9 }).then(() => (done = true));
+    rounds.restart();
+    const [first = 0, second = 0] = asked;
+    rounds.answered({ context: first, index: logIndex(1) });
+    await settle();
+    expect(done).toBe(false);
+    rounds.answered({ context: second, index: logIndex(5) });
+    await settle();
+    expect(done).toBe(false);
+    applied = 5;
+    rounds.applied(logIndex(5));
+    await read;
+  });
+});
+
+describe('quorum watch', () => {
+  const status = { role: 'leader', id: A, electionElapsed: 0 } as Partial<CoreStatus>;
+  const peers = VOTERS.map((id) => ({ id, ticksSinceContact: 0 }));
+  const core = {
+    ...status,
+    config: { ...EMPTY_CONFIG, voters: VOTERS },
+    peers,
+  } as unknown as CoreStatus;
+
+  it('counts the time the process stood still, which ticks do not know', () => {
+    let now = 0;
+    const watch = new QuorumWatch(() => now, 100);
+    now = 100;
+    watch.ticked();
+    expect(watch.quorumAckMs(core)).toBe(0);
+    now = 5_000;
+    expect(watch.quorumAckMs(core)).toBeGreaterThan(4_000);
+    watch.ticked();
+    expect(watch.quorumAckMs(core)).toBeGreaterThan(4_000);
+    for (now = 5_100; now <= 5_500; now += 100) watch.ticked();
+    expect(watch.quorumAckMs(core)).toBe(0);
+  });
+});
+
+describe('pop server', () => {
+  const EMPTY: DispatchAnswer = {
+    ...{ granted: false, conflation: false, conflationConflict: false, autopilot: null },
+  };
+  const pop = { ticket: { session: 1, sequence: 1 }, remainingMs: 1_000 } as ForwardedPop;
+
+  function serverOf(health: { fresh: boolean; mayGrant: boolean }) {
+    const replies: PopReply[] = [];
+    const waiting: ((answer: DispatchAnswer) => void)[] = [];
+    const dispatcher: DispatcherPort = {
+      pop: () => new Promise((resolve) => waiting.push(resolve)),
+      start: () => undefined,
+      stop: () => undefined,
+    };
+    const server = new PopServer({
+      nowMs: () => 0,
+      dispatcher: () => dispatcher,
+      isQuorumFresh: () => health.fresh,
+      mayGrant: () => health.mayGrant,
+    });
+    return { server, replies, waiting, reply: (reply: PopReply) => replies.push(reply) };
+  }
+
+  it('says "empty" only while a quorum is heard', async () => {
+    const health = { fresh: false, mayGrant: true };
+    const { server, replies, waiting, reply } = serverOf(health);
+    server.serve(B, pop, reply);
+    waiting.shift()?.(EMPTY);
+    await settle();
+    expect(replies).toMatchObject([{ kind: 'refused' }]);
+    expect(server.waitingPops).toBe(0);
+  });
+
+  it('sends away the pops of a node that could not deliver', () => {
+    const health = { fresh: true, mayGrant: true };
+    const { server, replies, waiting, reply } = serverOf(health);
+    server.serve(B, pop, reply);
+    health.mayGrant = false;
+    server.tick();
+    server.serve(B, pop, reply);
+    expect(replies).toMatchObject([{ kind: 'refused' }, { kind: 'refused' }]);
+    expect(waiting).toHaveLength(1);
+  });
+});
+
+describe('peer desk', () => {
+  it('lets no malformed command and no foreign claim into the log', () => {
+    const added: Uint8Array[] = [];
+    const errors: string[] = [];
+    const { commands } = createMachineParts({
+      ...{ rows: {} as never, ids: {} as never, windowMinSeconds: 900 },
+    });
+    const parts = {
+      packer: { isOpen: true, add: (bytes: Uint8Array) => added.push(bytes) > 0 },
+      log: { error: (event: string) => errors.push(event) },
+      takesPart: () => true,
+      commands,
+    } as unknown as PeerDeskParts;
+    const handlers = peerHandlers(parts);
+    const { bytes } = pushCommand('q', 'p', [{ transactionId: 'a', payload: '1' }]);
+    expect(handlers.command(B, bytes)).toBe(true);
+    handlers.command(B, bytes.slice(0, bytes.length - 3));
+    handlers.command(B, claimCommand([]).bytes);
+    expect(added).toHaveLength(1);
+    expect(errors).toHaveLength(2);
+  });
+});
+
+describe('divergence watch', () => {
+  function watchOf(self: NodeId, leader: NodeId) {
+    const diverged: number[] = [];
+    const told: number[] = [];
+    let applied = 0;
+    const watch = new DivergenceWatch({
+      self,
+      nowMs: () => 0,
+      leads: () => self === leader,
+      leader: () => leader,
+      voters: () => VOTERS,
+      applied: () => logIndex(applied),
+      sendAll: ({ index }) => told.push(index),
+      diverged: (index) => diverged.push(index),
+      othersDiverged: () => undefined,
+    });
+    const apply = (index: number, byte: number): void => {
+      applied = index;
+      watch.applied(logIndex(index), new Uint8Array(8).fill(byte));
+    };
+    return { watch, diverged, told, apply };
+  }
+  const report = (byte: number) => ({ index: logIndex(7), digest: new Uint8Array(8).fill(byte) });
+
+  it('stops the one that differs from a majority, at that index', () => {
+    const { watch, diverged, told, apply } = watchOf(C, A);
+    watch.received(A, report(1));
+    watch.received(B, report(1));
+    expect(told).toEqual([]);
+    apply(7, 2);
+    expect(told).toEqual([7]);
+    expect(diverged).toEqual([7]);
+  });
+
+  it('does not stop the majority', () => {
+    const { watch, diverged, apply } = watchOf(B, A);
+    apply(7, 1);
+    watch.received(A, report(1));
+    watch.received(C, report(2));
+    expect(diverged).toEqual([]);
+  });
+});

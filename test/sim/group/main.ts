@@ -1,0 +1,51 @@
+/** Command line of the group simulator: seeds in, one line each out; see test/sim/run.mjs. */
+import { runSeed, type SimReport } from './simulation.js';
+
+export async function main(args: readonly string[]): Promise<number> {
+  const option = (name: string, fallback: number): number => {
+    const at = args.indexOf(name);
+    return at < 0 ? fallback : Number(args[at + 1]);
+  };
+  const one = option('--seed', -1);
+  const first = one >= 0 ? one : option('--first', 1);
+  const count = one >= 0 ? 1 : option('--seeds', 20);
+  const stormSeconds = option('--storm', 20);
+  const totals = { runs: 0, failed: 0, hours: 0, events: 0, elections: 0, crashes: 0, entries: 0 };
+  for (let seed = first; seed < first + count; seed += 1) {
+    try {
+      const report = await runSeed({ seed, stormSeconds });
+      add(totals, report);
+      process.stdout.write(`${line(report)}\n`);
+    } catch (error) {
+      totals.failed += 1;
+      process.stdout.write(`FAILED ${error instanceof Error ? error.message : String(error)}\n`);
+      process.stdout.write(`replay: npm run sim -- --seed ${seed} --storm ${stormSeconds}\n`);
+    }
+    totals.runs += 1;
+  }
+  const { hours, ...rest } = totals;
+  process.stdout.write(
+    `group-sim: ${JSON.stringify({ ...rest, hours: Number(hours.toFixed(3)) })}\n`,
+  );
+  return totals.failed === 0 ? 0 : 1;
+}
+
+function add(totals: Record<string, number>, report: SimReport): void {
+  const { events, elections, crashes, entries, simulatedSeconds } = report;
+  const more = { events, elections, crashes, entries, hours: simulatedSeconds / 3600 };
+  for (const [name, value] of Object.entries(more)) totals[name] = (totals[name] ?? 0) + value;
+}
+
+function line({
+  seed,
+  hash,
+  simulatedSeconds,
+  events,
+  elections,
+  crashes,
+  counts,
+}: SimReport): string {
+  const { pushes, grants, acks, reads } = counts;
+  const done = JSON.stringify({ elections, crashes, pushes, grants, acks, reads });
+  return `seed ${seed} ${hash.slice(0, 12)} ${simulatedSeconds.toFixed(1)} s ${events} events ${done}`;
+}
