@@ -13,6 +13,7 @@ import { HttpModule } from './http/http.module.js';
 import { LeasesModule } from './leases/leases.module.js';
 import type { Logger } from './logging/index.js';
 import { LoggingModule } from './logging/index.js';
+import { MessagesModule } from './messages/messages.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RaftModule } from './raft/index.js';
@@ -38,6 +39,7 @@ export class AppModule {
         LeasesModule,
         ConsumerGroupsModule,
         DlqModule,
+        MessagesModule,
         HealthModule,
         StatusModule,
         MetricsModule,

@@ -1,0 +1,13 @@
+/** Messages: browse them, and read partitions by offset. */
+import { Module } from '@nestjs/common';
+import { RaftModule } from '../raft/index.js';
+import { TenancyModule } from '../tenancy/tenancy.module.js';
+import { MessagesController } from './messages.controller.js';
+import { MessagesService } from './messages.service.js';
+
+@Module({
+  imports: [RaftModule, TenancyModule],
+  controllers: [MessagesController],
+  providers: [MessagesService],
+})
+export class MessagesModule {}
