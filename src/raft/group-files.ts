@@ -81,6 +81,7 @@ export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Pr
   const overlay = new Overlay({ maxBytes: options.overlayMaxBytes ?? 64 * MIB });
   const ids = await IdIndex.open({
     directory: join(directory, 'ids'),
+    onDamage: (error) => damaged.report?.(error),
     ...(idTableBits === undefined ? {} : { tableBits: idTableBits }),
   });
   undo.push(() => ids.close());

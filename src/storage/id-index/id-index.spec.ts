@@ -1,5 +1,5 @@
 /** The id index against a plain map: nothing added inside the window is ever missed. */
-import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { micros, offset, partitionId } from '../../common/ids.js';
@@ -7,6 +7,7 @@ import { Prng } from '../../common/prng.js';
 import { IdIndex } from './id-index.js';
 
 const SECOND = 1_000_000;
+jest.setTimeout(30_000);
 
 class Model {
   readonly prng = new Prng(7);
@@ -222,6 +223,26 @@ describe('IdIndex', () => {
     await rm(join(directory, run!));
     await model.restart(directory, bits);
     expect(model.index.needsRebuild).toBe(true);
+  });
+
+  it('reports a damaged page that a lookup outside of apply meets', async () => {
+    fill(250);
+    const hash = model.hash();
+    model.add(1, hash, 7, 7);
+    fill(250);
+    await model.settle();
+    await model.index.close();
+    for (const name of await readdir(directory)) {
+      const file = await open(join(directory, name), 'r+');
+      // The pages of records; tags and trailer stay whole.
+      await file.write(new Uint8Array(2 * 4096), 0, 2 * 4096, 0);
+      await file.close();
+    }
+    const damaged: Error[] = [];
+    const onDamage = (error: Error): void => void damaged.push(error);
+    model.index = await IdIndex.open({ directory, tableBits: bits, onDamage });
+    await expect(model.index.lookup(1, hash, 0)).rejects.toThrow('damaged id index');
+    expect(damaged).toHaveLength(1);
   });
 
   it('answers lookups outside of apply', async () => {

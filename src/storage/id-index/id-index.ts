@@ -13,6 +13,7 @@ import { IdTable } from './id-table.js';
 import { IdJournal, JOURNAL_KEYSPACE, type JournalRows } from './journal.js';
 import { encodeRunManifest, isManifestKey, lastNamed, MANIFEST_KEY } from './run-manifest.js';
 import { manifestHolds } from './run-manifest.js';
+import { IdRunDamage } from './run-format.js';
 import { RunSet, type RunSetHooks } from './run-set.js';
 
 /** Largest in-memory table: 2^20 slots, sealed at 786,432 ids (22 bytes a slot). */
@@ -25,6 +26,8 @@ const TIME_BUCKETS = 4;
 export interface IdIndexOptions {
   readonly directory: string;
   readonly tableBits?: number;
+  /** Called when a lookup outside of apply meets damage; the node stops. The lookup rejects too. */
+  readonly onDamage?: (error: Error) => void;
 }
 
 interface PendingRead {
@@ -51,12 +54,18 @@ export class IdIndex implements IdIndexPort {
   private readonly journalOfAdds = new IdJournal();
   private readonly fragment: Fragment = { hi: 0, lo: 0 };
 
-  private constructor(private readonly tableBits: number) {
+  private constructor(
+    private readonly tableBits: number,
+    private readonly onDamage: (error: Error) => void,
+  ) {
     this.table = new IdTable(tableBits);
   }
 
   static async open(options: IdIndexOptions): Promise<IdIndex> {
-    const index = new IdIndex(options.tableBits ?? DEFAULT_TABLE_BITS);
+    const index = new IdIndex(
+      options.tableBits ?? DEFAULT_TABLE_BITS,
+      options.onDamage ?? ((): void => undefined),
+    );
     const hooks: RunSetHooks = {
       sealed: (sealed) => index.journalOfAdds.cover(sealed.span),
       failed: (error) => {
@@ -156,7 +165,7 @@ export class IdIndex implements IdIndexPort {
     for (const { table } of this.set.sealing) table.visit(hi, lo, take);
     const reads: PendingRead[] = [];
     for (const run of this.set.runs) collect(run, hi, lo, reads);
-    places.push(...(await readPlaces(reads)).flatMap((place) => place ?? []));
+    places.push(...(await this.readOutside(reads)).flatMap((place) => place ?? []));
     return places.sort((a, b) => b.offset - a.offset);
   }
 
@@ -213,6 +222,15 @@ export class IdIndex implements IdIndexPort {
       ? new IdTable(this.tableBits, this.tableBits)
       : new IdTable(this.tableBits);
     this.set.seal(sealed);
+  }
+
+  private async readOutside(reads: readonly PendingRead[]): Promise<(IdPlace | undefined)[]> {
+    try {
+      return await readPlaces(reads);
+    } catch (error) {
+      if (error instanceof IdRunDamage) this.onDamage(error);
+      throw error;
+    }
   }
 
   private async loadPending(reads: readonly PendingRead[]): Promise<void> {
