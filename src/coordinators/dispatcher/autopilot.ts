@@ -12,6 +12,8 @@ export interface AutopilotOptions {
   readonly batchMax: number;
 }
 
+export const DEFAULT_AUTOPILOT: AutopilotOptions = { drainMs: 200, batchMin: 100, batchMax: 1000 };
+
 const ALPHA = 0.25;
 const MICROS = 1_000_000;
 /** A lease not acked within this time gives no sample. */

@@ -26,9 +26,10 @@ export interface DispatcherOptions {
   readonly replyMarginMs: number;
   /** Payload bytes one answer may hold; at least one message is always delivered. */
   readonly maxPopBytes: number;
-  readonly autopilot: AutopilotOptions;
+  /** Absent: the documented defaults. */
+  readonly autopilot?: AutopilotOptions;
   /** A pop asked for another delivery policy than its group's stored one. */
-  readonly onConflict: (queue: string, group: string) => void;
+  readonly onConflict?: (queue: string, group: string) => void;
   /** Interval of the sweep over expired leases and overdue pops. */
   readonly tickMs: number;
   /** Lanes without pops for this long are dropped (QUEEN_CONSUME_IDLE_UNLOAD_S). */

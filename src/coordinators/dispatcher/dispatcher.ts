@@ -144,7 +144,7 @@ export class Dispatcher {
         arrival: this.arrivals,
         resolve,
         reject,
-        onSettled: (settled) => this.forget(settled),
+        onSettled: this.forget,
       });
       options.signal?.addEventListener('abort', () => pop.answer(false), { once: true });
       this.live.add(pop);
@@ -153,10 +153,11 @@ export class Dispatcher {
     });
   }
 
-  private forget(pop: WaitingPop): void {
+  /** One function for all pops. */
+  private readonly forget = (pop: WaitingPop): void => {
     this.live.delete(pop);
     this.wheel.cancel(pop);
-  }
+  };
 
   private admit(pop: WaitingPop): void {
     if (pop.request.scope === 'discovery') {
@@ -219,7 +220,7 @@ export class Dispatcher {
     if (asked === null || asked === conflates || pop.conflationConflict) return;
     pop.conflationConflict = true;
     const queue = this.host.tables.queues.byId(lane.queueId);
-    this.options.onConflict(queue?.name ?? '', pop.request.group);
+    this.options.onConflict?.(queue?.name ?? '', pop.request.group);
   }
 
   // --- events of the machine, after each applied entry -----------------------------------------

@@ -3,7 +3,7 @@
  * queue-wide ones alike; pops that do not wait come after the parked ones and are told "empty" once
  * every partition was judged.
  */
-import { autopilotWidth } from './autopilot.js';
+import { autopilotWidth, DEFAULT_AUTOPILOT } from './autopilot.js';
 import type { ProposedGrant } from './claim-collector.js';
 import { ClaimCollector } from './claim-collector.js';
 import type { ConsumerLane } from './consumer-lane.js';
@@ -118,9 +118,8 @@ export class LaneServer {
     const partitions = autopilot.partitions
       ? autopilotWidth(lane.ready.size, lane.queueWide)
       : maxPartitions;
-    const batch = autopilot.batch
-      ? (lane.ackRate?.batch(this.options.autopilot) ?? this.options.autopilot.batchMin)
-      : maxMessages;
+    const limits = this.options.autopilot ?? DEFAULT_AUTOPILOT;
+    const batch = autopilot.batch ? (lane.ackRate?.batch(limits) ?? limits.batchMin) : maxMessages;
     pop.maxPartitions = partitions;
     pop.maxMessages = batch;
     pop.autopilot = { partitions, batch };

@@ -59,8 +59,15 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
   readonly ticket: PopTicket;
   readonly claimBeforeMs: number;
   readonly arrival: number;
+  private readonly resolve: WaitingPopParts['resolve'];
+  private readonly reject: WaitingPopParts['reject'];
+  private readonly onSettled: WaitingPopParts['onSettled'];
 
-  constructor(private readonly parts: WaitingPopParts) {
+  /** The parts are not kept: a parked pop is one object. */
+  constructor(parts: WaitingPopParts) {
+    this.resolve = parts.resolve;
+    this.reject = parts.reject;
+    this.onSettled = parts.onSettled;
     this.request = parts.request;
     this.ticket = parts.ticket;
     this.claimBeforeMs = parts.claimBeforeMs;
@@ -73,11 +80,11 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
   answer(granted: boolean): void {
     if (!this.leave()) return;
     const { conflation, conflationConflict, autopilot } = this;
-    this.parts.resolve({ granted, conflation, conflationConflict, autopilot });
+    this.resolve({ granted, conflation, conflationConflict, autopilot });
   }
 
   fail(error: Error): void {
-    if (this.leave()) this.parts.reject(error);
+    if (this.leave()) this.reject(error);
   }
 
   private leave(): boolean {
@@ -85,7 +92,7 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
     this.settled = true;
     this.list?.remove(this);
     this.place?.left(this);
-    this.parts.onSettled(this);
+    this.onSettled(this);
     return true;
   }
 }
