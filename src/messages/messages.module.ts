@@ -2,12 +2,14 @@
 import { Module } from '@nestjs/common';
 import { RaftModule } from '../raft/index.js';
 import { TenancyModule } from '../tenancy/tenancy.module.js';
+import { FetchController } from './fetch.controller.js';
+import { FetchService } from './fetch.service.js';
 import { MessagesController } from './messages.controller.js';
 import { MessagesService } from './messages.service.js';
 
 @Module({
   imports: [RaftModule, TenancyModule],
-  controllers: [MessagesController],
-  providers: [MessagesService],
+  controllers: [MessagesController, FetchController],
+  providers: [MessagesService, FetchService],
 })
 export class MessagesModule {}
