@@ -1,13 +1,17 @@
 /**
- * `npm run mutation -- --core …` or `-- --durability …`: the planted bugs of one room, each in a copy of
- * the sources, run by the suites that must notice. Without either both run, one after the other.
+ * `npm run mutation -- --core …`, `-- --group …` or `-- --durability …`: the planted bugs of one room,
+ * each in a copy of the sources, run by the suites that must notice. Without any of them all run.
  */
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const folder = dirname(fileURLToPath(import.meta.url));
-const RUNNERS = { '--core': 'run-core.mjs', '--durability': 'durability/run.mjs' };
+const RUNNERS = {
+  '--core': 'run-core.mjs',
+  '--group': 'run-group.mjs',
+  '--durability': 'durability/run.mjs',
+};
 
 const args = process.argv.slice(2);
 const named = Object.keys(RUNNERS).filter((name) => args.includes(name));

@@ -5,7 +5,7 @@
  */
 import { runSeed } from './simulation.js';
 
-const MAX_MILLIS = Number(process.env['QUEEN_GROUP_SIM_MILLIS'] ?? 20_000);
+const MAX_MILLIS = Number(process.env['QUEEN_GROUP_SIM_MILLIS'] ?? 12_000);
 const HOUR_MS = 3_600_000;
 const FIRST_SEED = Number(
   process.env['QUEEN_GROUP_SIM_FIRST'] ??
