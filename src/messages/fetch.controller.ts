@@ -3,7 +3,7 @@ import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
-import { ApiAnswer, ApiRefusals, ApiTenant, LOG_CODES } from '../docs-api/index.js';
+import { ApiAnswer, ApiRefusals, ApiTenant, ErrorDto, LOG_CODES } from '../docs-api/index.js';
 import {
   CHANGED_ANSWERS,
   CHANGED_EXAMPLES,
@@ -13,7 +13,6 @@ import {
   FETCH_ANSWERS,
   FETCH_EXAMPLES,
   FetchDto,
-  FetchRefusalDto,
   FetchRequestDto,
   OFFSETS_ANSWERS,
   OFFSETS_EXAMPLES,
@@ -25,7 +24,7 @@ import { FetchService } from './fetch.service.js';
 const REFUSALS = {
   codes: ['bad_body', 'bad_request', ...LOG_CODES],
   readsBody: true,
-  shapes: [{ status: 400, type: FetchRefusalDto, examples: FETCH_400 }],
+  shapes: [{ status: 400, type: ErrorDto, examples: FETCH_400 }],
 } as const;
 const answered = { status: 200, description: 'An answer per entry, in order.' } as const;
 

@@ -107,10 +107,6 @@ export class ChangedDto {
   @ApiProperty({ type: [ChangedQueueDto] }) readonly entries!: ChangedQueueDto[];
 }
 
-export class FetchRefusalDto {
-  @ApiProperty({ type: 'string' }) readonly error!: string;
-}
-
 const AT = '2026-03-04T05:06:07.123456Z';
 const LANE = { queue: 'orders', partition: 'customer-9' };
 
