@@ -1,3 +1,4 @@
+/** The assembled tables: load, flush, purge and restart as a whole, against what they held before. */
 import type { ConsumerGroupId, QueueId } from '../../common/ids.js';
 import { micros } from '../../common/ids.js';
 import { OPTIONS } from '../../../test/support/tables-world.js';

@@ -1,3 +1,4 @@
+/** Leases: one id over several partitions, release and reuse of rows, walks in order. */
 import fc from 'fast-check';
 import type { ConsumerGroupId } from '../../common/ids.js';
 import { micros } from '../../common/ids.js';

@@ -1,3 +1,4 @@
+/** Every row codec: round trips, refused versions, values that contradict their key. */
 import fc from 'fast-check';
 import { consumerGroupId, micros, queueId, tenantId } from '../../common/ids.js';
 import type { QueueOptions } from '../commands/catalogue.js';

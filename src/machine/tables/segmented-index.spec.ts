@@ -1,3 +1,4 @@
+/** The segmented hash index against a model of a plain Map, through growth and removal. */
 import fc from 'fast-check';
 import { DirtySlots } from './dirty-slots.js';
 import { IdIndex } from './id-index.js';

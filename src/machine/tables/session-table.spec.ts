@@ -1,3 +1,4 @@
+/** Sessions: floor and seen window, newer boots, repeats and late entries of older ones. */
 import fc from 'fast-check';
 import { SESSION_WINDOW, SeenWindow } from './seen-window.js';
 import { SessionTableImpl } from './session-table.js';
