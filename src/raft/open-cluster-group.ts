@@ -51,7 +51,6 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
     handOver(undo, files, () => group.stop());
     await group.start();
     startScrub(options, files, undo);
-    startScrub(options, files, undo);
     return { group, figures: files.figures, close: () => unwind(undo, options.log) };
   } catch (error) {
     await unwind(undo, options.log);
