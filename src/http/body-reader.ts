@@ -66,7 +66,6 @@ class BodyRead {
     payload.on('data', (chunk: Buffer) => this.take(chunk));
     payload.on('end', () => this.end());
     payload.on('error', () => this.fail());
-    payload.on('aborted', () => this.fail());
   }
 
   private take(chunk: Buffer): void {

@@ -55,7 +55,9 @@ export function createAdapter(bounds: HttpBounds): FastifyAdapter {
  * plane does not check and Fastify would refuse when it is malformed.
  */
 function prepareRequest(request: IncomingMessage): string {
-  delete request.headers['content-type'];
+  const { headers } = request;
+  // Assigned, not deleted: a headers object that lost a member is slow for everybody after.
+  if (headers['content-type'] !== undefined) headers['content-type'] = undefined;
   return repairPathEscapes(request.url ?? '/');
 }
 

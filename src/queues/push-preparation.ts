@@ -3,88 +3,83 @@
  * request collapsed, names checked. Arrays only: nothing is allocated per message.
  */
 import { QueenError } from '../common/errors.js';
-import { murmur3x128Into } from '../common/murmur3-128.js';
-import { nameRefusal } from '../common/name-budget.js';
 import type { PushScan } from '../common/json/push-scan.js';
 import { ITEM_HAS_ID, ITEM_ID_IN_ARENA } from '../common/json/push-scan.js';
+import { murmur3x128Into } from '../common/murmur3-128.js';
+import { nameBudgetRefusal } from '../common/name-budget.js';
 import type { UuidMint } from '../common/uuid-v7.js';
 import { UUID_TEXT_BYTES, writeUuidText } from '../common/uuid-v7.js';
 import { MESSAGE_FLAG } from '../machine/commands/index.js';
-import { LEFT_OUT, PushBatch } from '../machine/commands/push-batch.js';
+import type { PushBatch } from '../machine/commands/push-batch.js';
+import { LEFT_OUT } from '../machine/commands/push-batch.js';
 import { RepeatFinder } from './repeat-finder.js';
 
 const MAX_TRANSACTION_ID_BYTES = 65_535;
 const ID_BYTES = 16;
+/** Nothing repeats in a request of one item. */
+const NO_REPEATS = new Int32Array(0);
 
-export interface PreparedPush {
-  readonly batch: PushBatch;
-  /** Index of the first item with the same target and transactionId, or -1: the item is its own first. */
-  readonly firstOf: Int32Array;
-}
+/**
+ * Index of the first item with the same target and transactionId per item, or -1: the item is its own
+ * first. Empty when nothing can repeat.
+ */
+export type FirstOf = Int32Array;
 
-/** Refuses the whole request (names, id lengths) or prepares every item. */
-export function preparePush(
-  scan: PushScan,
-  mint: UuidMint,
-  producerSub: Uint8Array | null,
-): PreparedPush {
-  checkItems(scan);
-  const { count } = scan;
-  const minted = mintTexts(scan, mint);
-  const batch = new PushBatch(count, scan.body, scan.arena.bytes);
-  batch.producerSub = producerSub;
-  batch.ids.set(minted.ids);
-  const firstOf = new Int32Array(count).fill(-1);
-  const repeats = new RepeatFinder(count, batch.hashes);
-  for (let i = 0; i < count; i += 1) {
-    takeItem(scan, batch, { item: i, textAt: minted.textsAt + i * UUID_TEXT_BYTES });
-    const target = scan.targetOf[i] ?? 0;
-    const first = repeats.firstWith(i, target);
-    if (first < 0) batch.groups[i] = target;
-    else {
-      batch.groups[i] = LEFT_OUT;
-      firstOf[i] = first;
-    }
-  }
-  return { batch, firstOf };
-}
-
-/** In item order; names are checked where their target is first named. */
-function checkItems(scan: PushScan): void {
+/** The refusal of the whole request, in item order: names where their target is first named, then ids. */
+export function refusalOf(scan: PushScan): QueenError | null {
   let checked = 0;
   for (let i = 0; i < scan.count; i += 1) {
     const target = scan.targetOf[i] ?? 0;
     if (target >= checked) {
-      checkNames(scan, target);
+      const text = nameText(scan, target);
+      if (text !== undefined) return new QueenError('name_too_long', text);
       checked = target + 1;
     }
     if (((scan.flags[i] ?? 0) & ITEM_HAS_ID) === 0) continue;
     if ((scan.idEnds[i] ?? 0) - (scan.idStarts[i] ?? 0) <= MAX_TRANSACTION_ID_BYTES) continue;
-    throw new QueenError(
+    return new QueenError(
       'bad_request',
       `items[${i}].transactionId is longer than ${MAX_TRANSACTION_ID_BYTES} bytes`,
     );
   }
+  return null;
 }
 
-function checkNames(scan: PushScan, target: number): void {
-  const names = { queue: scan.queueText(target), partition: scan.partitionText(target) };
-  const text = nameRefusal(names);
-  if (text !== undefined) throw new QueenError('name_too_long', text);
+function nameText(scan: PushScan, target: number): string | undefined {
+  const { queues, targets } = scan;
+  const queue = targets.ownerOf(target);
+  return nameBudgetRefusal({
+    queueBytes: queues.endOf(queue) - queues.startOf(queue),
+    partitionBytes: targets.endOf(target) - targets.startOf(target),
+  });
 }
 
-/** Mints an id per item; its text goes to the scan's arena where an item brought no transactionId. */
-function mintTexts(scan: PushScan, mint: UuidMint): { ids: Uint8Array; textsAt: number } {
-  const ids = new Uint8Array(scan.count * ID_BYTES);
-  const textsAt = scan.arena.reserve(scan.count * UUID_TEXT_BYTES);
-  for (let i = 0; i < scan.count; i += 1) {
-    mint.mintInto(ids, i * ID_BYTES);
-    if (((scan.flags[i] ?? 0) & ITEM_HAS_ID) !== 0) continue;
-    writeUuidText(ids, i * ID_BYTES, scan.arena.bytes, textsAt + i * UUID_TEXT_BYTES);
+/** Fills the batch with every item of the scan. */
+export function prepareBatch(scan: PushScan, mint: UuidMint, batch: PushBatch): FirstOf {
+  const { count } = scan;
+  const textsAt = scan.arena.reserve(count * UUID_TEXT_BYTES);
+  batch.reset(count, scan.body, scan.arena.bytes);
+  for (let i = 0; i < count; i += 1) {
+    mint.mintInto(batch.ids, i * ID_BYTES);
+    takeItem(scan, batch, { item: i, textAt: textsAt + i * UUID_TEXT_BYTES });
   }
-  return { ids, textsAt };
+  return count === 1 ? NO_REPEATS : collapseRepeats(scan, batch);
 }
 
+/** Leaves repeats out of the batch. */
+function collapseRepeats(scan: PushScan, batch: PushBatch): FirstOf {
+  const firstOf = new Int32Array(scan.count).fill(-1);
+  const repeats = new RepeatFinder(scan.count, batch.hashes);
+  for (let i = 0; i < scan.count; i += 1) {
+    const first = repeats.firstWith(i, scan.targetOf[i] ?? 0);
+    if (first < 0) continue;
+    batch.groups[i] = LEFT_OUT;
+    firstOf[i] = first;
+  }
+  return firstOf;
+}
+
+/** The text of the minted id stands in for a transactionId that was not brought. */
 function takeItem(
   scan: PushScan,
   batch: PushBatch,
@@ -93,14 +88,15 @@ function takeItem(
   const i = from.item;
   const flags = scan.flags[i] ?? 0;
   const own = (flags & ITEM_HAS_ID) !== 0;
+  if (!own) writeUuidText(batch.ids, i * ID_BYTES, batch.arena, from.textAt);
   const start = own ? (scan.idStarts[i] ?? 0) : from.textAt;
   const end = own ? (scan.idEnds[i] ?? 0) : from.textAt + UUID_TEXT_BYTES;
   const inArena = !own || (flags & ITEM_ID_IN_ARENA) !== 0;
+  batch.groups[i] = scan.targetOf[i] ?? 0;
   batch.idStarts[i] = start;
   batch.idEnds[i] = end;
   batch.inArena[i] = inArena ? 1 : 0;
-  batch.flags[i] =
-    (own ? MESSAGE_FLAG.clientId : 0) | (batch.producerSub === null ? 0 : MESSAGE_FLAG.producerSub);
+  batch.flags[i] = own ? MESSAGE_FLAG.clientId : 0;
   batch.payloadStarts[i] = scan.payloadStarts[i] ?? 0;
   batch.payloadEnds[i] = scan.payloadEnds[i] ?? 0;
   murmur3x128Into(inArena ? batch.arena : batch.body, start, end, batch.hashes, i * ID_BYTES);

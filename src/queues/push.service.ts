@@ -6,7 +6,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
 import type { PushScan } from '../common/json/push-scan.js';
-import { PushScanPool } from '../common/json/push-scan.js';
 import { PushScanner } from '../common/json/push-scanner.js';
 import type { UuidMint } from '../common/uuid-v7.js';
 import type { QueenConfig } from '../config/index.js';
@@ -17,7 +16,7 @@ import { bodyBytes } from '../http/fastify-setup.js';
 import { implicitDefaults } from '../http/implicit-defaults.js';
 import { MESSAGE_IDS } from '../http/tokens.js';
 import { Traffic } from '../http/traffic.js';
-import type { PushGroupOutcome } from '../machine/commands/catalogue.js';
+import type { PushCommandLimits } from '../machine/commands/catalogue.js';
 import { CommandKind } from '../machine/commands/catalogue.js';
 import type { PushBatchGroup } from '../machine/commands/push-batch.js';
 import { encodePushBatch } from '../machine/commands/push-batch-encoder.js';
@@ -26,11 +25,11 @@ import { Groups } from '../raft/index.js';
 import { Tenancy } from '../tenancy/tenant.js';
 import { copyRange, recordCrc } from './checksum.js';
 import { planChunks } from './push-chunks.js';
-import type { PreparedPush } from './push-preparation.js';
-import { preparePush } from './push-preparation.js';
-import { PushResult, renderPush } from './push-result.js';
+import { prepareBatch, refusalOf } from './push-preparation.js';
+import { type PushWork, PushWorkPool } from './push-work.js';
 
 const EMPTY_ANSWER = Buffer.from('[]');
+const SECOND_MS = 1000;
 
 interface PushCall {
   readonly tenant: Uint8Array;
@@ -42,7 +41,8 @@ interface PushCall {
 @Injectable()
 export class PushService {
   private readonly scanner = new PushScanner();
-  private readonly scans = new PushScanPool();
+  private readonly works = new PushWorkPool();
+  private readonly limits: PushCommandLimits;
   @Inject(Traffic) private readonly traffic!: Traffic;
 
   constructor(
@@ -50,77 +50,81 @@ export class PushService {
     @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
     @Inject(Tenancy) private readonly tenancy: Tenancy,
     @Inject(MESSAGE_IDS) private readonly mint: UuidMint,
-  ) {}
+  ) {
+    const { txnWindowMinMs } = config.retention;
+    this.limits = {
+      defaults: implicitDefaults(),
+      windowMinSeconds: Math.ceil(txnWindowMinMs / SECOND_MS),
+    };
+  }
 
   async serve(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     this.traffic.pushRequests += 1;
-    const deadlineMs = deadlineAfter(this.config.server.defaultTimeoutMs);
+    const options = { deadlineMs: deadlineAfter(this.config.server.defaultTimeoutMs) };
     const tenant = this.tenancy.of(request);
-    const scan = this.scans.acquire();
+    const work = this.works.acquire();
     try {
+      const { scan } = work;
       const refusal = this.scanner.scanBody(bodyBytes(request), scan);
       if (refusal !== undefined) throw new QueenError(refusal.code, refusal.text);
       if (scan.count === 0) {
         sendJsonBytes(reply, 201, EMPTY_ANSWER);
         return;
       }
-      const body = await this.push(scan, tenant, { deadlineMs });
-      sendJsonBytes(reply, 201, body);
+      const group = this.groups.ofTenant(tenant);
+      checkItems(scan, group);
+      const groups = appendGroups(scan, group, tenant);
+      sendJsonBytes(reply, 201, await this.push(work, { tenant, group, options, groups }));
     } finally {
-      this.scans.release(scan);
+      this.works.release(work);
     }
   }
 
-  private async push(
-    scan: PushScan,
-    tenant: Uint8Array,
-    options: CallOptions,
-  ): Promise<Uint8Array> {
-    const group = this.groups.ofTenant(tenant);
-    if (group.status().storageFull) throw new QueenError('storage_full');
-    const prepared = preparePush(scan, this.mint, null);
-    const call: PushCall = { tenant, group, options, groups: appendGroups(scan, group, tenant) };
-    const result = new PushResult(prepared);
-    await this.submitAll(prepared, call, result);
-    result.resolveRepeats();
-    this.traffic.pushMessages += prepared.batch.count;
-    return renderPush(scan, prepared.batch, result);
+  /** Submits and renders. One command as a rule, several only when the request is too large for one. */
+  private async push(work: PushWork, call: PushCall): Promise<Uint8Array> {
+    const { scan, batch, result } = work;
+    const firstOf = prepareBatch(scan, this.mint, batch);
+    result.begin(batch);
+    const chunks = planChunks(batch, call.groups, this.config.planner.entryMaxBytes);
+    const [only] = chunks;
+    if (chunks.length === 1 && only !== undefined) await this.submit(work, call, only);
+    else await this.submitAll(work, call, chunks);
+    result.resolveRepeats(firstOf);
+    this.traffic.pushMessages += batch.count;
+    return work.render(scan, call.groups);
   }
 
-  /** One command as a rule; several only when the request is larger than an entry may be. */
+  /** Waits for every chunk, also when one fails: they all write to the work, which is reused after. */
   private async submitAll(
-    prepared: PreparedPush,
+    work: PushWork,
     call: PushCall,
-    result: PushResult,
+    chunks: readonly Int32Array[],
   ): Promise<void> {
-    const chunks = planChunks(prepared.batch, call.groups, this.config.planner.entryMaxBytes);
-    await Promise.all(
-      chunks.map(async (chunk) => {
-        const outcomes = await this.submit(prepared, call, chunk);
-        result.take(outcomes, chunk);
-      }),
-    );
+    const submits = chunks.map((chunk) => this.submit(work, call, chunk));
+    for (const settled of await Promise.allSettled(submits)) {
+      if (settled.status === 'rejected') throw settled.reason;
+    }
   }
 
-  private async submit(
-    prepared: PreparedPush,
-    call: PushCall,
-    chunk: Int32Array,
-  ): Promise<readonly PushGroupOutcome[]> {
-    const bytes = encodePushBatch(prepared.batch, call.groups, {
+  private async submit(work: PushWork, call: PushCall, chunk: Int32Array): Promise<void> {
+    const bytes = encodePushBatch(work.batch, call.groups, {
       tenant: call.tenant,
       chunk,
-      limits: {
-        defaults: implicitDefaults(),
-        windowMinSeconds: Math.ceil(this.config.retention.txnWindowMinMs / 1000),
-      },
+      limits: this.limits,
       crc: recordCrc,
       copy: copyRange,
     });
     const outcome = await call.group.submit({ bytes }, call.options);
     if (outcome.kind !== CommandKind.Push) throw new QueenError('retry');
-    return outcome.groups;
+    work.result.take(outcome.groups, chunk);
   }
+}
+
+/** Refuses the whole request. A closed disk gate comes first, like in the order of §4.2. */
+function checkItems(scan: PushScan, group: Group): void {
+  const refusal = refusalOf(scan);
+  if (refusal === null) return;
+  throw group.status().storageFull ? new QueenError('storage_full') : refusal;
 }
 
 /** One append group per (queue, partition) of the request, numbered as the scan's targets. */

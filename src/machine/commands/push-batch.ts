@@ -1,38 +1,54 @@
 /**
  * The messages of one push request as parallel typed arrays: no object, string or slice per message,
  * whatever the size of the request. Payloads and client ids are positions in the request body; minted
- * ids in text form are positions in a side arena. Filled by the edge, read once by the encoder.
+ * ids in text form are positions in a side arena. Filled by the edge, read once by the encoder, reused
+ * for the next request.
  */
 
 /** Message left out of the command (collapsed repeat, refused). */
 export const LEFT_OUT = -1;
 
 const ID_BYTES = 16;
+const EMPTY = new Uint8Array(0);
 
 export class PushBatch {
+  /** Messages; the arrays may have room for more. */
+  count = 0;
+  body: Uint8Array = EMPTY;
+  arena: Uint8Array = EMPTY;
   /** Append group of each message, or LEFT_OUT. */
-  readonly groups: Int32Array;
+  groups = new Int32Array(0);
   /** Message ids and transactionId hashes, 16 B each. */
-  readonly ids: Uint8Array;
-  readonly hashes: Uint8Array;
+  ids = new Uint8Array(0);
+  hashes = new Uint8Array(0);
   /** Message flag bits (MESSAGE_FLAG). */
-  readonly flags: Uint8Array;
+  flags = new Uint8Array(0);
   /** transactionId range; in `arena` where `inArena` is 1, else in `body`. */
-  readonly idStarts: Uint32Array;
-  readonly idEnds: Uint32Array;
-  readonly inArena: Uint8Array;
+  idStarts = new Uint32Array(0);
+  idEnds = new Uint32Array(0);
+  inArena = new Uint8Array(0);
   /** Payload range in `body`. */
-  readonly payloadStarts: Uint32Array;
-  readonly payloadEnds: Uint32Array;
+  payloadStarts = new Uint32Array(0);
+  payloadEnds = new Uint32Array(0);
   /** `sub` of the token, the same for every message of a request. */
   producerSub: Uint8Array | null = null;
 
-  constructor(
-    readonly count: number,
-    readonly body: Uint8Array,
-    readonly arena: Uint8Array,
-  ) {
-    this.groups = new Int32Array(count).fill(LEFT_OUT);
+  constructor(count: number, body: Uint8Array, arena: Uint8Array) {
+    this.reset(count, body, arena);
+  }
+
+  /** Starts another request in the same memory; every message is left out until its group is set. */
+  reset(count: number, body: Uint8Array, arena: Uint8Array): void {
+    if (count > this.flags.length) this.allocate(count);
+    this.groups.fill(LEFT_OUT, 0, count);
+    this.count = count;
+    this.body = body;
+    this.arena = arena;
+    this.producerSub = null;
+  }
+
+  private allocate(count: number): void {
+    this.groups = new Int32Array(count);
     this.ids = new Uint8Array(count * ID_BYTES);
     this.hashes = new Uint8Array(count * ID_BYTES);
     this.flags = new Uint8Array(count);

@@ -1,0 +1,53 @@
+/**
+ * The memory of one push request, from scanning to rendering: reused by the next one, so that a request
+ * of one message allocates next to nothing. Bounded in number and in what each may keep.
+ */
+import { JsonWriter } from '../common/json/json-writer.js';
+import { PushScan } from '../common/json/push-scan.js';
+import { SMALL_BYTES } from '../http/answers.js';
+import type { PushBatchGroup } from '../machine/commands/push-batch.js';
+import { PushBatch } from '../machine/commands/push-batch.js';
+import { PushResult } from './push-result.js';
+
+const EMPTY = new Uint8Array(0);
+const SMALL_ANSWER_ITEMS = 8;
+const ITEM_BYTES = 176;
+const KEPT_WORKS = 64;
+/** A work that served more items is not kept: its arrays are large. */
+const KEPT_ITEMS = 16_384;
+
+export class PushWork {
+  readonly scan = new PushScan();
+  readonly batch = new PushBatch(0, EMPTY, EMPTY);
+  readonly result = new PushResult();
+  private readonly writer = new JsonWriter(512);
+
+  /** The answer. A small one is made a string when it is sent, so that its memory is free again. */
+  render(scan: PushScan, groups: readonly PushBatchGroup[]): Uint8Array {
+    const { writer } = this;
+    if (this.batch.count > SMALL_ANSWER_ITEMS) {
+      const own = new JsonWriter(ITEM_BYTES * this.batch.count);
+      this.result.render(own, scan, groups);
+      return own.view();
+    }
+    writer.clear();
+    this.result.render(writer, scan, groups);
+    return writer.length <= SMALL_BYTES ? writer.view() : writer.toBytes();
+  }
+}
+
+export class PushWorkPool {
+  private readonly idle: PushWork[] = [];
+
+  acquire(): PushWork {
+    return this.idle.pop() ?? new PushWork();
+  }
+
+  /** The request is answered or refused: nothing of it is looked at any more. */
+  release(work: PushWork): void {
+    if (work.batch.count > KEPT_ITEMS || this.idle.length >= KEPT_WORKS) return;
+    work.scan.release();
+    work.batch.reset(0, EMPTY, EMPTY);
+    this.idle.push(work);
+  }
+}
