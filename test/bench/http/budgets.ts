@@ -20,6 +20,9 @@ export function atMost(name: string, value: number, bound: number): Budget {
 
 type Figure = (measurement: Measurement) => number;
 const requests: Figure = ({ requestsPerSecond }) => requestsPerSecond;
+/** Requests that one second of the JavaScript thread serves: blind to what else the machine does. */
+const byCpu: Figure = ({ mainMicrosPerRequest }) =>
+  1 / Math.max(1e-9, mainMicrosPerRequest ?? 1e-9);
 const messages: Figure = ({ messagesPerSecond }) => messagesPerSecond;
 
 /** Median of the rounds' own ratios; undefined when one side was not measured. */
@@ -44,6 +47,13 @@ export function judge(all: readonly Measurement[], idleRssMib: number | null): r
   const hundred = ratio(all, [pushHundred.name, scanName(pushHundred)], requests);
   if (hundred !== undefined)
     budgets.push(atLeast('push 100 x 1 KB / scan only, req/s', hundred, 0.5));
+  const oneCpu = ratio(all, [pushOne.name, JSON_BASELINE], byCpu);
+  if (oneCpu !== undefined)
+    budgets.push(atLeast('push batch 1 / bare Fastify, by CPU of the JS thread', oneCpu, 0.45));
+  const hundredCpu = ratio(all, [pushHundred.name, scanName(pushHundred)], byCpu);
+  if (hundredCpu !== undefined) {
+    budgets.push(atLeast('push 100 x 1 KB / scan only, by CPU of the JS thread', hundredCpu, 0.5));
+  }
   const pop = ratio(all, [popHundred.name, pushHundred.name], messages);
   if (pop !== undefined) budgets.push(atLeast('pop(100) + batch ack / push, msg/s', pop, 1));
   const half = all.filter(({ name }) => name === halfLoad.name).map(({ latency }) => latency.p99Ms);

@@ -50,7 +50,7 @@ async function runCases(scene: Scene, options: BenchOptions): Promise<Outcome> {
     {
       ...options,
       report: (measurement) =>
-        say(`round ${measurement.round}  ${measurementRow(measurement).slice(0, 13).join('  ')}`),
+        say(`round ${measurement.round}  ${measurementRow(measurement).slice(0, 14).join('  ')}`),
     },
   );
   await rounds.run();

@@ -9,6 +9,7 @@ import { PopLoad } from './pop-load.js';
 import { PushLedger } from './push-ledger.js';
 import { PushLoad } from './push-load.js';
 import type { PushShape } from './push-template.js';
+import { processFigures } from './process-figures.js';
 import { rssMib, type Scene } from './scene.js';
 import { sleep, type ServerProcess } from './server-process.js';
 
@@ -152,10 +153,11 @@ export class ManyPartitions {
     const from = performance.now();
     const next = await this.scene.broker();
     const seconds = (performance.now() - from) / 1000;
+    const cpu = processFigures(next.pid)?.cpuSeconds ?? 0;
     await sleep(SETTLE_MS);
     const rss = rssMib(next) ?? 0;
     this.line(
-      `${how}: stopped in ${((from - stopFrom) / 1000).toFixed(2)} s, ready again after ${seconds.toFixed(2)} s, RSS ${rss.toFixed(0)} MB`,
+      `${how}: stopped in ${((from - stopFrom) / 1000).toFixed(2)} s, ready again after ${seconds.toFixed(2)} s (${cpu.toFixed(1)} s of CPU), RSS ${rss.toFixed(0)} MB`,
     );
     this.budgets.push(
       atMost(`restart after ${how} with ${this.partitions} partitions, s`, seconds, 10),

@@ -14,6 +14,8 @@ export interface Measurement {
   readonly latency: LatencySummary;
   /** Cores that the server used: near its limit it is the server that is measured. */
   readonly cores: number | null;
+  /** CPU of the JavaScript thread per request, µs: what bounds the rate on a quiet machine. */
+  readonly mainMicrosPerRequest: number | null;
   readonly cpuSecondsPerMillionMessages: number | null;
   readonly rssMib: number | null;
   /** Flushes of all disks of the machine. */
@@ -26,13 +28,16 @@ export interface Measurement {
 interface Sample {
   readonly at: number;
   readonly cpuSeconds: number | null;
+  readonly mainCpuSeconds: number | null;
   readonly flushes: number | null;
 }
 
 function sample(pid: number): Sample {
+  const figures = processFigures(pid);
   return {
     at: performance.now(),
-    cpuSeconds: processFigures(pid)?.cpuSeconds ?? null,
+    cpuSeconds: figures?.cpuSeconds ?? null,
+    mainCpuSeconds: figures?.mainCpuSeconds ?? null,
     flushes: diskFigures()?.flushes ?? null,
   };
 }
@@ -54,15 +59,18 @@ export async function measure(
   const end: Sample = after ?? sample(pid);
   const seconds = Math.max(0.001, (end.at - before.at) / 1000);
   const cpu = difference(before.cpuSeconds, end.cpuSeconds);
+  const main = difference(before.mainCpuSeconds, end.mainCpuSeconds);
+  const requestsPerSecond = figures.requests / figures.seconds;
   const flushes = difference(before.flushes, end.flushes);
   const messagesPerSecond = figures.messages / figures.seconds;
   const rss = processFigures(pid)?.rssBytes;
   return {
-    ...{ name, round, messagesPerSecond },
-    requestsPerSecond: figures.requests / figures.seconds,
+    ...{ name, round, requestsPerSecond, messagesPerSecond },
     mibPerSecond: figures.bytes / figures.seconds / MIB,
     latency: figures.latency,
     cores: cpu === null ? null : cpu / seconds,
+    mainMicrosPerRequest:
+      main === null ? null : ((main / seconds) * 1e6) / Math.max(1, requestsPerSecond),
     cpuSecondsPerMillionMessages:
       cpu === null ? null : ((cpu / seconds) * 1e6) / Math.max(1, messagesPerSecond),
     rssMib: rss === undefined ? null : rss / MIB,

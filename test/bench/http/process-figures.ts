@@ -8,22 +8,29 @@ const SECTOR_BYTES = 512;
 export interface ProcessFigures {
   /** User and system time of all threads. */
   readonly cpuSeconds: number;
+  /** The same of the thread that runs JavaScript. */
+  readonly mainCpuSeconds: number;
   readonly rssBytes: number;
 }
 
 export function processFigures(pid: number): ProcessFigures | null {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name in parentheses may contain spaces; fields are counted after it.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const ticks = Number(fields[11]) + Number(fields[12]);
+    const cpuSeconds = cpuOf(`/proc/${pid}/stat`);
+    const mainCpuSeconds = cpuOf(`/proc/${pid}/task/${pid}/stat`);
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     const rss = /VmRSS:\s+(\d+) kB/.exec(status)?.[1];
-    return { cpuSeconds: ticks / TICKS_PER_SECOND, rssBytes: Number(rss ?? 0) * 1024 };
+    return { cpuSeconds, mainCpuSeconds, rssBytes: Number(rss ?? 0) * 1024 };
   } catch (error) {
     if (error instanceof Error && 'code' in error) return null;
     throw error;
   }
+}
+
+function cpuOf(statFile: string): number {
+  const stat = readFileSync(statFile, 'latin1');
+  // The name in parentheses may contain spaces; fields are counted after it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
 export interface DiskFigures {

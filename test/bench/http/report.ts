@@ -25,7 +25,7 @@ export function table(head: Row, rows: readonly Row[]): string {
 
 const HEAD = [
   ...['case', 'req/s', 'msg/s', 'MB/s', 'p50 ms', 'p99', 'p99.9', 'max'],
-  ...['cores', 'cpu s/M msg', 'RSS MB', 'flush/s', 'refused', 'rounds msg/s'],
+  ...['cores', 'js µs/req', 'cpu s/M msg', 'RSS MB', 'flush/s', 'refused', 'rounds msg/s'],
 ];
 
 export function measurementRow(measurement: Measurement, rates: readonly number[] = []): Row {
@@ -40,6 +40,7 @@ export function measurementRow(measurement: Measurement, rates: readonly number[
     number(latency.p999Ms, 2),
     number(latency.maxMs, 1),
     number(measurement.cores, 2),
+    number(measurement.mainMicrosPerRequest),
     number(measurement.cpuSecondsPerMillionMessages, 1),
     number(measurement.rssMib),
     number(measurement.flushesPerSecond),
