@@ -39,7 +39,9 @@ export function itemVerdict(
   if (outcome.verdict === 'no_partition') {
     return failed(`no partition ${target.partitionId}`, false);
   }
-  if (!isResolved(target, i)) return failed(STALE_TEXT, outcome.leaseReleased);
+  // A repeat releases nothing now: items outside the settled batch must not look like a release.
+  const released = outcome.verdict !== 'repeat' && outcome.leaseReleased;
+  if (!isResolved(target, i)) return failed(STALE_TEXT, released);
   const status = items.statuses[target.items[i] ?? 0] ?? AckStatus.Completed;
   return judge(status, target.offsets[i] ?? 0, outcome);
 }

@@ -104,7 +104,9 @@ function check(path: string, found: ExpectedIdentity, expected: ExpectedIdentity
   if (found.clusterId !== expected.clusterId) {
     throw foreign(
       path,
-      `belongs to cluster "${found.clusterId}", this node is of cluster "${expected.clusterId}"`,
+      `belongs to cluster "${found.clusterId}", this node is of cluster ` +
+        `"${expected.clusterId}" (a directory stays with the replicator that made it: compare ` +
+        'QUEEN_RAFT_REPLICATOR and QUEEN_CELL_ID)',
     );
   }
   if (found.nodeId !== expected.nodeId) {

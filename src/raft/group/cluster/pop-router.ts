@@ -133,7 +133,7 @@ export class PopRouter {
       if (pop !== undefined) this.sendHome(pop);
       return;
     }
-    const answer = pop?.promised ?? NO_FLAGS;
+    const answer = pop?.promised ?? flagsOf(pop?.request, grant);
     const { conflation, conflationConflict, autopilot } = answer;
     if (pop?.succeed({ grant, conflation, conflationConflict, autopilot }) !== true) {
       this.port.handBack(grant);
@@ -267,9 +267,14 @@ const EMPTY: PopAnswer = {
   conflationConflict: false,
   autopilot: null,
 };
-const NO_FLAGS: DispatchAnswer = {
-  granted: true,
-  conflation: false,
-  conflationConflict: false,
-  autopilot: null,
-};
+/** The grant mostly arrives before the leader's own words: what it tells by itself. */
+function flagsOf(request: PopRequest | undefined, grant: GrantOutcome): DispatchAnswer {
+  const conflation = grant.ranges.some((range) => range.conflated);
+  const asked = request?.conflation ?? null;
+  return {
+    granted: true,
+    conflation,
+    conflationConflict: asked !== null && asked !== conflation,
+    autopilot: null,
+  };
+}
