@@ -1,3 +1,4 @@
+/** The heap of lease ends against a sorted list: moves, removals, due order, one entry per cursor. */
 import fc from 'fast-check';
 import { ExpiryHeap } from './expiry-heap.js';
 

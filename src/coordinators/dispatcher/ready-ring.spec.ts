@@ -1,3 +1,4 @@
+/** The ring of claimable partitions against a queue and a set: order, membership, growth. */
 import fc from 'fast-check';
 import { ReadyRing } from './ready-ring.js';
 

@@ -1,3 +1,4 @@
+/** Parked pops and their lists: order, leaving in the middle, settling exactly once. */
 import { REQUEST } from '../../../test/support/dispatcher-host.js';
 import { AbsentPops } from './absent-pops.js';
 import { WaitingList, WaitingPop } from './waiting-pop.js';
