@@ -12,6 +12,7 @@ import { Ledger } from '../support/ledger.js';
 import { Client } from '../support/workload.js';
 
 const CLIENTS = 8;
+const SEGMENT_BYTES = (process.argv.includes('--quick') ? 256 : 1024) * 1024;
 const COPY_ATTEMPTS = 500;
 /** The old state is copied after this part of the load. */
 const OLD_SHARE = 0.6;
@@ -38,7 +39,7 @@ export interface SampleOptions {
 /** How the sample was written and every case is opened. */
 export function groupOptions(directory: string): LocalGroupOptions {
   return {
-    ...{ directory, nodeId: 1, checkpointMs: 200, segmentBytes: 256 * 1024 },
+    ...{ directory, nodeId: 1, checkpointMs: 200, segmentBytes: SEGMENT_BYTES },
     ...{ storeBufferBytes: 128 * 1024, idTableBits: 8, logKeepEntries: 400 },
     tailCacheBytes: 256 * 1024,
   };

@@ -15,6 +15,8 @@ import { payloadOf, type Ledger, type PartitionFacts, type QueueFacts } from './
 import { hex } from './workload.js';
 
 const PATIENCE_MS = 20_000;
+/** Partitions checked at the same time. */
+const PARALLEL = 16;
 const EVERYTHING = 1_000_000;
 
 export class BrokenPromise extends Error {
@@ -33,17 +35,26 @@ export async function checkGroup(group: LocalGroup, ledger: Ledger, prng?: Prng)
     if (queue.deleted) fail(`queue ${queue.name} was deleted and is there`);
     queue.deleteAsked = false;
     checkOptions(queue, row);
-    for (const facts of queue.partitions.values()) {
+    await inParallel([...queue.partitions.values()], async (facts) => {
       const slot = group.tables.partitions.find(row.id, facts.name);
-      if (slot < 0) checkMissingPartition(facts);
-      else {
-        await checkMessages(group, facts, slot);
-        checkCursors(group, facts, slot);
-        checkFiled(facts, filed);
-        await checkDedup(group, facts, prng);
-      }
-    }
+      if (slot < 0) return checkMissingPartition(facts);
+      await checkMessages(group, facts, slot);
+      checkCursors(group, facts, slot);
+      checkFiled(facts, filed);
+      await checkDedup(group, facts, prng);
+    });
   }
+}
+
+async function inParallel<T>(
+  items: readonly T[],
+  check: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await check(item);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
 }
 
 function checkMissingQueue(queue: QueueFacts): void {
