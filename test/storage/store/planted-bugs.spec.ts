@@ -37,7 +37,7 @@ const recordIgnored: PlantedBug[] = [
   },
   {
     file: 'leveldb/log-files.ts',
-    find: '(isConfirmed ? undefined : this.known.record.checkpoint)',
+    find: '(isConfirmed ? undefined : record.checkpoint)',
     replace: 'undefined',
   },
   { file: 'leveldb/log-files.ts', find: 'this.known.required + 1', replace: 'Infinity' },
