@@ -17,6 +17,8 @@ const MAX_HEADER_BYTES = 65_536;
 const HEADERS_TIMEOUT_MS = 30_000;
 /** A whole request has to arrive within this time, so that slow senders hold no admission for ever. */
 const REQUEST_TIMEOUT_MS = 120_000;
+/** How often Node looks for late ones. */
+const CONNECTIONS_CHECK_MS = 15_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 
 declare module 'fastify' {
@@ -43,6 +45,7 @@ export function createAdapter(bounds: HttpBounds): FastifyAdapter {
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
+      connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MS, requestTimeout),
     },
     clientErrorHandler: refuseConnection,
     forceCloseConnections: 'idle',

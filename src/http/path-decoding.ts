@@ -23,7 +23,7 @@ function repairSegment(segment: string): string {
     const char = segment.charAt(i);
     out += char === '%' && !HEX.test(segment.slice(i + 1)) ? '%25' : char;
   }
-  return isDecodable(out) ? out : out.replaceAll('%', '%25');
+  return isDecodable(out) ? out : segment.replaceAll('%', '%25');
 }
 
 function isDecodable(segment: string): boolean {

@@ -1,6 +1,6 @@
 /** Long polling (messages.md §5.7, G11, G15): woken at once, oldest first, gone clients cost nothing. */
 import { TestBroker } from '../support/broker.js';
-import { Calls, eventually, freshQueue, idsOf } from './calls.js';
+import { Calls, eventually, freshQueue, idsOf, messagesOf, queryText } from './calls.js';
 import { RawClient } from './raw-http.js';
 
 const WAIT = { wait: true, timeout: 20_000 };
@@ -199,20 +199,56 @@ describe('long poll', () => {
       expect((await answer).json.messages[0].deliveryAttempt).toBe(1);
     });
 
-    it('before it read a large answer: the lease is handed back, the attempt uncounted', async () => {
+    it.each([
+      ['the lease is handed back, the attempt uncounted', { leaseSeconds: 600 }],
+      ['a commit on delivery is taken back', { autoAck: true }],
+    ])('before it read a large answer: %s', async (_name, query) => {
       const queue = freshQueue();
       await calls.push(queue, { id: 'big', payload: 'x'.repeat(12_000_000) });
       const client = await RawClient.open(broker.portNumber);
       // Twelve megabytes do not fit the socket buffers: the answer cannot be complete.
-      client.request(`GET /api/v1/pop/queue/${queue}?leaseSeconds=600`);
+      client.request(`GET /api/v1/pop/queue/${queue}${queryText(query)}`);
       client.pauseReading();
-      await eventually(async () => ((await calls.depth(queue)).processing === 1 ? true : null));
+      await eventually(async () => ((await calls.depth(queue)).ready === 0 ? true : null));
       client.destroy();
       const popped = await eventually(async () => {
         const answer = await calls.pop(queue);
         return answer.status === 200 ? answer : null;
       });
       expect(popped.json.messages[0].deliveryAttempt).toBe(1);
+    });
+  });
+
+  describe('many at once', () => {
+    it('every message once, in order inside its partition', async () => {
+      const queue = freshQueue();
+      const seen = new Map<string, number[]>();
+      let left = 300;
+      const consume = async (): Promise<void> => {
+        while (left > 0) {
+          const query = { wait: true, timeout: 500, batch: 4, partitions: 2, autoAck: true };
+          for (const { transactionId } of messagesOf(await calls.pop(queue, query))) {
+            const [partition = '', number] = transactionId.split('/');
+            seen.set(partition, [...(seen.get(partition) ?? []), Number(number)]);
+            left -= 1;
+          }
+        }
+      };
+      const consumers = Array.from({ length: 12 }, consume);
+      for (let n = 0; n < 30; n += 1) {
+        const items = Array.from({ length: 10 }, (_, p) => ({
+          id: `p${p}/${n}`,
+          partition: `p${p}`,
+        }));
+        await calls.push(queue, ...items);
+      }
+      await Promise.all(consumers);
+      expect(left).toBe(0);
+      expect(seen.size).toBe(10);
+      // Two pops may answer in another order than they were granted: compare as sets, per pop in order.
+      for (const numbers of seen.values()) {
+        expect([...numbers].sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n));
+      }
     });
   });
 

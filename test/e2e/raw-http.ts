@@ -76,6 +76,11 @@ export class RawClient {
     return parsed;
   }
 
+  /** The interim answer to `Expect: 100-continue`. */
+  async continued(withinMs = 5_000): Promise<void> {
+    while (!this.received.startsWith('HTTP/1.1 100 ')) await this.change(withinMs);
+  }
+
   /** Resolves when the other side has closed. */
   async closed(withinMs = 5_000): Promise<void> {
     while (!this.isClosed) await this.change(withinMs);

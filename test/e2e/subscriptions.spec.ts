@@ -139,18 +139,29 @@ describe('subscriptions', () => {
       const queue = freshQueue();
       await calls.push(queue, 'old');
       const query = { consumerGroup: 'g', autoAck: true, ...intent };
-      const pop = (): ReturnType<typeof calls.popPinned> =>
-        calls.popPinned(queue, 'Default', { ...query, wait: true, timeout: 600 });
+      const seen: string[] = [];
       if (expected[0] === 'old') {
-        // Answered at once: nothing to park.
-        const first = idsOf(await pop());
+        seen.push(...idsOf(await calls.popPinned(queue, 'Default', query)));
         await calls.push(queue, 'new');
-        expect([...first, ...idsOf(await pop())]).toEqual(expected);
-        return;
+        seen.push(...idsOf(await calls.popPinned(queue, 'Default', query)));
+      } else {
+        const wait = { wait: true, timeout: 10_000 };
+        const { answer } = await calls.park(() =>
+          calls.popPinned(queue, 'Default', { ...query, ...wait }),
+        );
+        await calls.push(queue, 'new');
+        seen.push(...idsOf(await answer));
       }
-      const { answer } = await calls.park(pop);
+      expect(seen).toEqual(expected);
+    });
+
+    it('keeps the start of its first contact, also when that found nothing', async () => {
+      const queue = freshQueue();
+      await calls.push(queue, 'old');
+      const query = { consumerGroup: 'g', autoAck: true, subscriptionMode: 'new' };
+      expect((await calls.popPinned(queue, 'Default', query)).status).toBe(204);
       await calls.push(queue, 'new');
-      expect(idsOf(await answer)).toEqual(expected);
+      expect(idsOf(await calls.popPinned(queue, 'Default', query))).toEqual(['new']);
     });
 
     it('does not register: a later queue pop decides for the partitions not read yet', async () => {

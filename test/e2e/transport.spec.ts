@@ -205,6 +205,16 @@ describe('transport', () => {
       await client.closed();
     });
 
+    it('Expect: 100-continue', async () => {
+      const client = await raw();
+      const headers = [`Content-Length: ${body.length}`, 'Expect: 100-continue'];
+      client.request('POST /api/v1/push', headers);
+      await client.continued();
+      client.write(body);
+      expect((await client.answer()).status).toBe(201);
+      client.end();
+    });
+
     it('ignores a body of GET and reads the next request behind it', async () => {
       const client = await raw();
       client.request('GET /health', ['Content-Length: 3'], 'abc').request('GET /status');

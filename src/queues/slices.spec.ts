@@ -1,0 +1,49 @@
+/** Work in slices: sorting and rendering give the loop back and change nothing about the result. */
+import fc from 'fast-check';
+import { jsonWith, Slices, sortByName } from './slices.js';
+
+describe('slices', () => {
+  it('sorts like Array.sort, by code units', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.string({ maxLength: 3 }), { maxLength: 50 }), async (names) => {
+        const rows = names.map((name, number) => ({ name, number }));
+        const sorted = await sortByName(rows, new Slices());
+        const expected = [...rows].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+        expect(sorted).toEqual(expected);
+      }),
+    );
+  });
+
+  it('sorts many, and lets others run in between', async () => {
+    const rows = Array.from({ length: 25_000 }, (_, i) => ({ name: `${(i * 7_919) % 25_000}` }));
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      pending = setImmediate(count);
+    };
+    let pending = setImmediate(count);
+    const sorted = await sortByName(rows, new Slices());
+    clearImmediate(pending);
+    expect(turns).toBeGreaterThan(20);
+    expect(sorted.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).sort());
+  });
+
+  it.each([0, 1, 999, 1_000, 1_001, 2_500])('renders %i rows as JSON', async (count) => {
+    const rows = Array.from({ length: count }, (_, i) => i);
+    const bytes = await jsonWith(
+      { a: 'é' },
+      { name: 'rows', brackets: '[]', rows, text: (row) => JSON.stringify({ row }) },
+      new Slices(),
+    );
+    expect(JSON.parse(bytes.toString())).toEqual({ a: 'é', rows: rows.map((row) => ({ row })) });
+  });
+
+  it('renders objects, and an answer of the long member alone', async () => {
+    const bytes = await jsonWith(
+      {},
+      { name: 'sizes', brackets: '{}', rows: ['__proto__', 'b'], text: (row) => `"${row}":1` },
+      new Slices(),
+    );
+    expect(bytes.toString()).toBe('{"sizes":{"__proto__":1,"b":1}}');
+  });
+});
