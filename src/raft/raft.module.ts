@@ -23,7 +23,7 @@ const CLUSTER_ID = 'cluster';
 /** Boot wait for a leader; then the port opens and answers 503 until there is one. */
 const BOOT_WAIT_MS = 30_000;
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
-/** The entry cache takes at most this part of the memory the process may have. */
+/** A cache takes at most this part of the memory the process may have. */
 const CACHE_SHARE = 8;
 
 /** Opens what the configuration names. */
@@ -45,7 +45,8 @@ function fileOptions(config: QueenConfig, log: GroupLog): LocalGroupOptions {
     overlayMaxBytes: storage.overlayMaxBytes,
     checkpointMs: storage.durableEveryMs,
     checkpointBytes: storage.durableEveryBytes,
-    tailCacheBytes: Math.min(raft.logCacheBytes, memoryBytes() / CACHE_SHARE),
+    tailCacheBytes: Math.min(storage.tailCacheBytes, memoryBytes() / CACHE_SHARE),
+    logKeepEntries: raft.logKeepEntries,
     windowMinSeconds: Math.ceil(retention.txnWindowMinMs / SECOND_MS),
     diskGate: { highPercent: storage.diskHighPct, lowPercent: storage.diskLowPct },
     scrub: {

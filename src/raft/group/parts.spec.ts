@@ -14,7 +14,7 @@ import { LogClock } from './log-clock.js';
 import { PopDesk } from './pop-desk.js';
 import type { DispatchAnswer, DispatcherPort } from './ports.js';
 import { ReadBarrier } from './read-barrier.js';
-import { sliceParts, TailCache } from './tail-cache.js';
+import { TailCache } from './tail-cache.js';
 import { TailIndex } from './tail-index.js';
 
 const OUTCOME: Outcome = { kind: CommandKind.RaiseVersion, version: 6 };
@@ -263,24 +263,61 @@ describe('tail cache', () => {
     sizeBytes: parts.flat().length,
   });
 
-  it('slices one part without a copy and joins across parts', () => {
-    const parts = [Uint8Array.of(1, 2, 3), Uint8Array.of(4, 5), Uint8Array.of(6)];
-    expect(sliceParts(parts, 1, 2)).toEqual(Uint8Array.of(2, 3));
-    expect(sliceParts(parts, 1, 2)?.buffer).toBe(parts[0]?.buffer);
-    expect(sliceParts(parts, 2, 4)).toEqual(Uint8Array.of(3, 4, 5, 6));
-    expect(sliceParts(parts, 3, 2)).toEqual(Uint8Array.of(4, 5));
-    expect(sliceParts(parts, 5, 2)).toBeUndefined();
+  const read = (cache: TailCache, index: number, start: number, length: number) =>
+    cache.slice({ index: logIndex(index), start, length });
+
+  it('copies ranges of the joined parts', () => {
+    const cache = new TailCache(800);
+    cache.add(entry(1, [1, 2, 3], [4, 5], [6]));
+    cache.add(entry(2, [7, 8]));
+    expect([...(read(cache, 1, 1, 2) ?? [])]).toEqual([2, 3]);
+    expect([...(read(cache, 1, 2, 4) ?? [])]).toEqual([3, 4, 5, 6]);
+    expect(read(cache, 1, 5, 2)).toBeUndefined();
+    expect([...(read(cache, 2, 0, 2) ?? [])]).toEqual([7, 8]);
+    expect(read(cache, 3, 0, 1)).toBeUndefined();
+    expect(cache.sizeBytes).toBe(8);
   });
 
-  it('drops the oldest entries at the bound', () => {
-    const cache = new TailCache(6);
-    for (let index = 1; index <= 4; index += 1) cache.add(entry(index, [index, index]));
-    expect(cache.sizeBytes).toBe(6);
-    expect(cache.get(1)).toBeUndefined();
-    expect(cache.slice({ index: logIndex(2), start: 1, length: 1 })).toEqual(Uint8Array.of(2));
-    cache.add(entry(9, [9]));
-    expect(cache.get(4)).toBeUndefined();
+  it('drops the oldest entries at the bound and starts anew after a jump', () => {
+    const cache = new TailCache(16);
+    for (let index = 1; index <= 9; index += 1) cache.add(entry(index, [index, index]));
+    expect(cache.sizeBytes).toBe(16);
+    expect(read(cache, 1, 0, 1)).toBeUndefined();
+    expect([...(read(cache, 2, 1, 1) ?? [])]).toEqual([2]);
+    expect([...(read(cache, 9, 0, 2) ?? [])]).toEqual([9, 9]);
+    cache.add(entry(20, [20]));
+    expect(read(cache, 9, 0, 1)).toBeUndefined();
     expect(cache.sizeBytes).toBe(1);
+  });
+
+  it('leaves out what is larger than a slab, and everything when it is turned off', () => {
+    const cache = new TailCache(16);
+    cache.add(entry(1, [1]));
+    cache.add(entry(2, [1, 2, 3]));
+    cache.add(entry(3, [3]));
+    expect([...(read(cache, 1, 0, 1) ?? [])]).toEqual([1]);
+    expect(read(cache, 2, 0, 1)).toBeUndefined();
+    expect([...(read(cache, 3, 0, 1) ?? [])]).toEqual([3]);
+    const off = new TailCache(0);
+    off.add(entry(1, [1]));
+    expect(read(off, 1, 0, 1)).toBeUndefined();
+    expect(off.sizeBytes).toBe(0);
+  });
+
+  it('gives back what was stored, whatever the sizes, and keeps its bound', () => {
+    const cache = new TailCache(8000);
+    const prng = new Prng(11);
+    const sizes: number[] = [];
+    for (let index = 0; index < 3000; index += 1) {
+      const size = 1 + prng.nextBelow(prng.nextBelow(30) === 0 ? 1500 : 300);
+      sizes.push(size);
+      cache.add(entry(index, new Array<number>(size).fill(index % 251)));
+      const probe = Math.max(0, index - prng.nextBelow(60));
+      const found = read(cache, probe, 0, sizes[probe] ?? 0);
+      if (found !== undefined) expect([...new Set(found)]).toEqual([probe % 251]);
+      if (size <= 1000) expect(read(cache, index, 0, size)).toBeDefined();
+      expect(cache.sizeBytes).toBeLessThanOrEqual(8000);
+    }
   });
 });
 
