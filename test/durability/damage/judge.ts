@@ -21,7 +21,7 @@ export class Unacceptable extends Error {
 }
 
 export interface HowToJudge {
-  /** The damaged file is one the scrub reads. */
+  /** The damaged file is one the scrub reads, so nothing in it goes unnoticed. */
   readonly isSegment: boolean;
   /** Chooses the ids that are sent again; absent: all. */
   readonly prng?: Prng;
@@ -30,7 +30,16 @@ export interface HowToJudge {
 export async function judge(directory: string, ledger: Ledger, how: HowToJudge): Promise<Outcome> {
   const first = await served(directory, ledger, how.prng);
   if (first !== 'repaired' || !how.isSegment) return first;
-  return scrubbed(directory);
+  if ((await scrubbed(directory)) === 'repaired') throw new Unacceptable('the scrub misses it');
+  return 'found';
+}
+
+/** Nothing is damaged: all is served and the scrub finds nothing. */
+export async function judgeWhole(directory: string, ledger: Ledger): Promise<void> {
+  const outcomes = [await served(directory, ledger), await scrubbed(directory)];
+  if (outcomes.some((outcome) => outcome !== 'repaired')) {
+    throw new Error(`a directory without damage is ${outcomes.join(', then ')}`);
+  }
 }
 
 async function served(directory: string, ledger: Ledger, prng?: Prng): Promise<Outcome> {

@@ -92,20 +92,22 @@ export class LevelImage implements RealListener {
     this.durableNames = new Set(fs.readdirSync(this.directory));
   }
 
-  /** Copies the directory; repeated until nothing changed meanwhile. */
+  /** What the crash leaves. */
   capture(): void {
     if (this.early !== undefined) {
       this.image = this.early;
       this.early = undefined;
       return;
     }
+    this.image = this.standingStill();
+  }
+
+  /** Copies the directory; repeated until nothing changed meanwhile. */
+  private standingStill(): Image {
     for (let attempt = 0; attempt < COPY_ATTEMPTS; attempt += 1) {
       const before = this.listing();
       const image = this.read();
-      if (image !== undefined && before === this.listing()) {
-        this.image = image;
-        return;
-      }
+      if (image !== undefined && before === this.listing()) return image;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2);
     }
     throw new Error(`${this.directory} never stands still`);
@@ -133,7 +135,7 @@ export class LevelImage implements RealListener {
 
   /** The present content, for a second start from the same state. */
   snapshot(): Image {
-    return this.read() ?? new Map();
+    return this.standingStill();
   }
 
   put(image: Image): void {

@@ -44,7 +44,7 @@ function runsFor(mutant) {
 }
 
 function damageRun({ room }) {
-  return ['damage/main.js', '1', '6', '--quick', '--bail', ...(room ? ['--room', room] : [])];
+  return ['damage/main.js', '1', '3', '--quick', '--bail', ...(room ? ['--room', room] : [])];
 }
 
 /** What the suites said about the tree as it is. */
@@ -84,7 +84,7 @@ function tryMutant(out, mutant) {
 
 function firstLine(why = '') {
   const line = why.split('\n')[0] ?? '';
-  return line.replace(/\/dev\/shm\/[\w-]+|\/tmp\/[\w-]+/g, '').slice(0, 110);
+  return line.replace(/\/dev\/shm\/[\w-]+|\/tmp\/[\w-]+/g, '').slice(0, 160);
 }
 
 function chosen() {
