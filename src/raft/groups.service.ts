@@ -7,12 +7,16 @@ import type { BeforeApplicationShutdown, OnApplicationShutdown } from '@nestjs/c
 import type { GroupId } from '../common/ids.js';
 import type { Group } from './group/group.js';
 import type { DispatcherHost } from './group/local-group.js';
-import type { DispatcherFigures, DispatcherPort } from './group/ports.js';
+import type { CoordinatorPort, DispatcherFigures, DispatcherPort } from './group/ports.js';
 import type { GroupFigures } from './group-figures.js';
 
+/** What a leader-only coordinator may use of its group. */
+export type CoordinatorHost = Group & Pick<DispatcherHost, 'term'>;
+
 /** What the process does to a group besides using it; the same for both replicators. */
-export interface ProcessGroup extends Group, DispatcherHost {
+export interface ProcessGroup extends Group, DispatcherHost, CoordinatorHost {
   attachDispatcher(dispatcher: DispatcherPort): void;
+  attachCoordinator(coordinator: CoordinatorPort): void;
   releasePops(): void;
   /** Before the port closes: a cluster member hands leadership over. */
   leave?(): Promise<void>;
@@ -61,6 +65,11 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
       this.dispatchers.push(dispatcher);
       group.attachDispatcher(dispatcher);
     }
+  }
+
+  /** Plugs a leader-only coordinator into every group; it runs while the group leads. */
+  attachCoordinator(build: (host: CoordinatorHost) => CoordinatorPort): void {
+    for (const group of this.groups) group.attachCoordinator(build(group));
   }
 
   /** Numbers of each group's log, store and disk, for the metrics. */

@@ -8,13 +8,19 @@ export type {
   PopAnswer,
   PopRequest,
   PreparedCommand,
+  RecordPlace,
   StoredMessage,
   ViewRange,
 } from './group/group.js';
 export type { DispatcherHost } from './group/local-group.js';
-export type { DispatchAnswer, DispatcherFigures, DispatcherPort } from './group/ports.js';
+export type {
+  CoordinatorPort,
+  DispatchAnswer,
+  DispatcherFigures,
+  DispatcherPort,
+} from './group/ports.js';
 export type { GroupFigures } from './group-figures.js';
-export { Groups, type OwnedGroup } from './groups.service.js';
+export { Groups, type CoordinatorHost, type OwnedGroup } from './groups.service.js';
 export { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 export { openGroups, RaftModule } from './raft.module.js';
 export {

@@ -65,6 +65,16 @@ export interface StoredMessage {
   readonly createdAtMicros: number;
 }
 
+/** Where a record lies in the log and what it must hash to. */
+export interface RecordPlace {
+  readonly entryIndex: number;
+  /** Position inside the entry's payload. */
+  readonly start: number;
+  readonly length: number;
+  /** CRC-32 (zlib) of the record. */
+  readonly crc: number;
+}
+
 export interface GroupStatus {
   readonly nodeId: NodeId;
   readonly role: 'leader' | 'follower' | 'learner' | 'candidate' | 'stopped';
@@ -131,6 +141,8 @@ export interface Group {
   readBarrier(options: CallOptions): Promise<void>;
   /** Reads the messages of an inclusive offset range, ascending; verifies each CRC. */
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]>;
+  /** Reads one record by its place in the log (tail cache, else the segment); verifies its CRC. */
+  readRecord(place: RecordPlace): Promise<Uint8Array>;
   /**
    * Resolves transactionId hashes (16 B each, back to back) to offsets on this node's applied state:
    * per hash the newest place inside [span.first, span.last], else the newest one below span.first that

@@ -15,10 +15,11 @@ import type { Tables } from '../../machine/tables/tables.js';
 import { AppendFinder } from './append-finder.js';
 import { ApplyLoop } from './apply-loop.js';
 import { Checkpointer } from './checkpointer.js';
+import { CoordinatorSet } from './coordinator-set.js';
 import { DeadlineWheel } from './deadline-wheel.js';
 import { EventHub } from './event-hub.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from './group.js';
-import type { PopRequest, PreparedCommand, StoredMessage } from './group.js';
+import type { PopRequest, PreparedCommand, RecordPlace, StoredMessage } from './group.js';
 import { IdResolver, type ResolvedIds } from './id-resolver.js';
 import { Intake } from './intake.js';
 import { LogClock } from './log-clock.js';
@@ -26,7 +27,8 @@ import { LogWriter } from './log-writer.js';
 import { Maintenance } from './maintenance.js';
 import { MessageReader } from './message-reader.js';
 import { PopDesk } from './pop-desk.js';
-import type { AppendPlace, DispatcherPort, GroupLog, IdIndexDriver, LogEntry } from './ports.js';
+import type { AppendPlace, CoordinatorPort, DispatcherPort, GroupLog } from './ports.js';
+import type { IdIndexDriver, LogEntry } from './ports.js';
 import type { MachineParts, RowsPort, StorePort, WalPort } from './ports.js';
 import { ReadBarrier } from './read-barrier.js';
 import { loadColumns, replayLog } from './recovery.js';
@@ -78,6 +80,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   private currentTerm: Term;
   private committed: LogIndex;
   private leading: (() => void) | null = null;
+  private readonly coordinators = new CoordinatorSet();
   private dispatcher: DispatcherPort | null = null;
   private writer: LogWriter | null = null;
   private logClock: LogClock;
@@ -175,6 +178,10 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     if (this.role === 'leader') dispatcher.start();
   }
 
+  attachCoordinator(coordinator: CoordinatorPort): void {
+    this.coordinators.add(coordinator);
+  }
+
   /** Before the HTTP port closes: parked pops are told to retry, no new ones are taken. */
   releasePops(): void {
     this.dispatcher?.stop();
@@ -235,6 +242,10 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     const place = this.placeOf(partitionId);
     if (place === undefined || last < first) return Promise.resolve([]);
     return this.reader.read(place, first, last);
+  }
+
+  readRecord(place: RecordPlace): Promise<Uint8Array> {
+    return this.reader.readRecord(place);
   }
 
   findIds(
@@ -312,6 +323,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     const { ids, wal, store } = this.parts;
     this.role = 'stopped';
     this.dispatcher?.stop();
+    this.coordinators.stop();
     await this.maintenance.stop();
     if (!graceful) this.apply.stop();
     await this.writer?.stop();
@@ -364,6 +376,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     if (this.role === 'candidate' && entry.term === this.currentTerm && this.writer !== null) {
       this.role = 'leader';
       this.dispatcher?.start();
+      this.coordinators.start();
       this.leading?.();
     }
     this.checkpointer.poll();
@@ -392,6 +405,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     void this.writer?.stop();
     void this.maintenance.stop();
     this.dispatcher?.stop();
+    this.coordinators.stop();
     this.answerAll();
     this.leading?.();
   }

@@ -5,8 +5,9 @@
  */
 import { crc32 } from 'node:zlib';
 import { QueenError } from '../../common/errors.js';
+import { logIndex } from '../../common/ids.js';
 import type { AppendFinder } from './append-finder.js';
-import type { StoredMessage } from './group.js';
+import type { RecordPlace, StoredMessage } from './group.js';
 import type { AppendPlace, AppendRow, AppendRows, PayloadRange, WalPort } from './ports.js';
 import type { TailCache } from './tail-cache.js';
 
@@ -60,6 +61,20 @@ export class MessageReader {
       }
     }
     return messages;
+  }
+
+  /** One record by its place in the log. */
+  async readRecord({ entryIndex, start, length, crc }: RecordPlace): Promise<Uint8Array> {
+    const range = { index: logIndex(entryIndex), start, length };
+    let bytes = this.parts.tail.slice(range);
+    try {
+      bytes ??= await this.parts.wal.readRange(range);
+    } catch (error) {
+      throw this.stop(error instanceof Error ? error.message : String(error));
+    }
+    if (bytes.length === length && crc32(bytes) === crc) return bytes;
+    const where = await this.parts.wal.describe(range);
+    throw this.stop(`a record does not match its checksum: ${where}. ${CURE}`);
   }
 
   private async loadMissing(

@@ -196,11 +196,15 @@ export interface DispatchAnswer {
   readonly autopilot: { readonly partitions: number; readonly batch: number } | null;
 }
 
-/** The leader's dispatcher as the group sees it; it proposes claims through `Group.propose`. */
-export interface DispatcherPort {
-  pop(request: PopRequest, ticket: PopTicket, options: CallOptions): Promise<DispatchAnswer>;
+/** A leader-only worker: started when the group serves as leader, stopped on step-down; both repeat safely. */
+export interface CoordinatorPort {
   start(): void;
   stop(): void;
+}
+
+/** The leader's dispatcher as the group sees it; it proposes claims through `Group.propose`. */
+export interface DispatcherPort extends CoordinatorPort {
+  pop(request: PopRequest, ticket: PopTicket, options: CallOptions): Promise<DispatchAnswer>;
   /** Numbers for the metrics; absent in doubles. */
   figures?(): DispatcherFigures;
 }

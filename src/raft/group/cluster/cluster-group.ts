@@ -13,11 +13,13 @@ import type { Tables } from '../../../machine/tables/tables.js';
 import type { Entry, SoftState } from '../../core/index.js';
 import { decodeConfigChange } from '../../core/index.js';
 import type { CallOptions, Group, GroupStatus, GroupView, MembersView } from '../group.js';
-import type { PopAnswer, PopRequest, PreparedCommand, StoredMessage } from '../group.js';
+import type { PopAnswer, PopRequest, PreparedCommand, RecordPlace } from '../group.js';
+import type { StoredMessage } from '../group.js';
+import { CoordinatorSet } from '../coordinator-set.js';
 import type { ResolvedIds } from '../id-resolver.js';
 import type { DispatcherHost } from '../local-group.js';
 import { LogClock } from '../log-clock.js';
-import type { DispatcherPort, LogEntry } from '../ports.js';
+import type { CoordinatorPort, DispatcherPort, LogEntry } from '../ports.js';
 import { loadColumns } from '../recovery.js';
 import type { ClusterGroupParts } from './cluster-parts.js';
 import { ClusterWiring, sentAwayError, type ClusterHost } from './cluster-wiring.js';
@@ -45,6 +47,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   private readonly housekeeping: Housekeeping;
   /** Membership entries on their way through apply. */
   private readonly changes = new Map<number, Entry>();
+  private readonly coordinators = new CoordinatorSet();
   private dispatcher: DispatcherPort | null = null;
   private logClock: LogClock;
   private failure: Failure | null = null;
@@ -109,6 +112,10 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     if (this.own.role.established) dispatcher.start();
   }
 
+  attachCoordinator(coordinator: CoordinatorPort): void {
+    this.coordinators.add(coordinator);
+  }
+
   /** Before the HTTP port closes: pops that wait here are answered at once. */
   releasePops(): void {
     this.own.pops.answerAllEmpty();
@@ -164,6 +171,10 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
 
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
     return this.own.state.readMessages(partitionId, first, last);
+  }
+
+  readRecord(place: RecordPlace): Promise<Uint8Array> {
+    return this.own.state.readRecord(place);
   }
 
   findIds(
@@ -378,6 +389,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     this.own.role.resign();
     this.own.packer.close();
     this.dispatcher?.stop();
+    this.coordinators.stop();
     this.own.intake.failProposals(() => new QueenError('retry'));
   }
 
@@ -385,6 +397,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     this.logClock = new LogClock(this.parts.clock, this.parts.machine.machine.lastStamp());
     this.own.packer.open(this.logClock, this.own.loop.status().lastIndex);
     this.dispatcher?.start();
+    this.coordinators.start();
     this.reroute();
   }
 

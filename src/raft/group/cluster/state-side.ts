@@ -12,7 +12,7 @@ import { AppendFinder } from '../append-finder.js';
 import { ApplyLoop } from '../apply-loop.js';
 import { Checkpointer } from '../checkpointer.js';
 import { EventHub } from '../event-hub.js';
-import type { GroupView, StoredMessage } from '../group.js';
+import type { GroupView, RecordPlace, StoredMessage } from '../group.js';
 import { IdResolver, type ResolvedIds } from '../id-resolver.js';
 import { Maintenance } from '../maintenance.js';
 import { MessageReader } from '../message-reader.js';
@@ -106,6 +106,10 @@ export class StateSide {
     const place = this.placeOf(partitionId);
     if (place === undefined || last < first) return Promise.resolve([]);
     return this.reader.read(place, first, last);
+  }
+
+  readRecord(place: RecordPlace): Promise<Uint8Array> {
+    return this.reader.readRecord(place);
   }
 
   findIds(
