@@ -6,8 +6,8 @@ import { JsonWriter } from '../common/json/json-writer.js';
 import type { AckTargetOutcome } from '../machine/commands/catalogue.js';
 import { AckStatus } from '../machine/commands/catalogue.js';
 import type { ScannedAcks } from './ack-items.js';
-import type { AckItems, PlannedTarget } from './ack-plan.js';
-import { isResolved, isSignal, NO_LEASE_TEXT } from './ack-plan.js';
+import type { AckItems, PlannedTarget } from '../preparation/ack-plan.js';
+import { isResolved, isSignal, NO_LEASE_TEXT } from '../preparation/ack-plan.js';
 
 const STALE_TEXT = 'message not found in the batch, already committed, or stale';
 

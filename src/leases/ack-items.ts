@@ -12,7 +12,7 @@ import {
 import { murmur3x128Into } from '../common/murmur3-128.js';
 import { readUtf8 } from '../common/utf8.js';
 import { AckStatus } from '../machine/commands/catalogue.js';
-import type { AckItems } from './ack-plan.js';
+import type { AckItems } from '../preparation/ack-plan.js';
 
 const UNFENCED = new Uint8Array(0);
 const HASH_BYTES = 16;

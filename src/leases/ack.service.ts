@@ -25,12 +25,12 @@ import { Groups } from '../raft/index.js';
 import { Tenancy } from '../tenancy/tenant.js';
 import type { AckItemVerdict } from './ack-answer.js';
 import { failed, itemVerdict, renderAcks } from './ack-answer.js';
-import { buildAck } from './ack-command.js';
+import { buildAck } from '../preparation/ack-command.js';
 import { ScannedAcks } from './ack-items.js';
-import type { PlannedTarget } from './ack-plan.js';
-import { planAck } from './ack-plan.js';
-import { DeliveredIds } from './delivered-ids.js';
-import { leaseKeyOf } from './lease-key.js';
+import type { PlannedTarget } from '../preparation/ack-plan.js';
+import { planAck } from '../preparation/ack-plan.js';
+import { DeliveredIds } from '../preparation/delivered-ids.js';
+import { leaseKeyOf } from '../preparation/lease-key.js';
 
 /** Scans kept for reuse. */
 const MAX_IDLE_SCANS = 64;

@@ -2,7 +2,7 @@
  * Query parameters of the three pop routes (messages.md §5.1) turned into one request. Pop routes are
  * strict: a value that does not parse is 400 in plain text; what parses is clamped.
  */
-import { isRegistrationNew, parseStartInstant } from './start-policy.js';
+import { isRegistrationNew, parseStartInstant } from '../preparation/start-policy.js';
 import type { QueryValues } from '../http/query.js';
 import { strictBoolean, strictInt32, strictUint, textOrUndefined } from '../http/query.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';

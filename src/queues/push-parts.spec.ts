@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { PushBatch } from '../machine/commands/push-batch.js';
 import { planChunks } from './push-chunks.js';
-import { RepeatFinder } from './repeat-finder.js';
+import { RepeatFinder } from '../preparation/repeat-finder.js';
 
 describe('RepeatFinder', () => {
   it('finds the first of equals per target, like a map', () => {

@@ -7,7 +7,7 @@ import { JsonWriter } from '../common/json/json-writer.js';
 import type { PushGroupOutcome } from '../machine/commands/catalogue.js';
 import { PushItemStatus } from '../machine/commands/catalogue.js';
 import type { PushBatch, PushBatchGroup } from '../machine/commands/push-batch.js';
-import type { FirstOf } from './push-preparation.js';
+import type { FirstOf } from '../preparation/push-preparation.js';
 
 const QUEUED = 0;
 const DUPLICATE = 1;

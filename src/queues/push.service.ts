@@ -23,9 +23,10 @@ import { encodePushBatch } from '../machine/commands/push-batch-encoder.js';
 import type { CallOptions, Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
 import { Tenancy } from '../tenancy/tenant.js';
-import { copyRange, recordCrc } from './checksum.js';
+import { appendGroups } from '../preparation/append-groups.js';
+import { copyRange, recordCrc } from '../preparation/checksum.js';
 import { planChunks } from './push-chunks.js';
-import { prepareBatch, refusalOf } from './push-preparation.js';
+import { prepareBatch, refusalOf } from '../preparation/push-preparation.js';
 import { type PushWork, PushWorkPool } from './push-work.js';
 
 const EMPTY_ANSWER = Buffer.from('[]');
@@ -125,21 +126,4 @@ function checkItems(scan: PushScan, group: Group): void {
   const refusal = refusalOf(scan);
   if (refusal === null) return;
   throw group.status().storageFull ? new QueenError('storage_full') : refusal;
-}
-
-/** One append group per (queue, partition) of the request, numbered as the scan's targets. */
-function appendGroups(scan: PushScan, group: Group, tenant: Uint8Array): PushBatchGroup[] {
-  const tenantId = group.tables.names.tenant(tenant);
-  const groups: PushBatchGroup[] = [];
-  for (let target = 0; target < scan.targets.count; target += 1) {
-    const queue = scan.queueText(target);
-    const row = tenantId === undefined ? undefined : group.tables.queues.find(tenantId, queue);
-    groups.push({
-      queue,
-      partition: scan.partitionText(target),
-      optionsVersion: row?.optionsVersion ?? 0,
-      encrypted: false,
-    });
-  }
-  return groups;
 }

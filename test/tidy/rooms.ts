@@ -24,6 +24,8 @@ const ANY_FEATURE_USES = [
   'http',
   'auth',
   'tenancy',
+  // From requests to commands, where several features do it.
+  'preparation',
   // Decorators that declare a route's answers in the API document.
   'docs-api/index',
 ];
@@ -81,6 +83,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
   auth: { values: ['common', 'config', 'logging', 'http'] },
   'docs-api': { values: ['common', 'config', 'logging', 'auth'] },
   tenancy: { values: ['common', 'config', 'logging', 'http', 'auth'] },
+  preparation: { values: ['common', 'config', 'machine'], types: ['raft/index'] },
   lifecycle: {
     values: [
       'common',

@@ -21,7 +21,9 @@ export const TENANT_BYTES = 16;
 const TWO_32 = 0x1_0000_0000;
 const TWO_48 = 0x1_0000_0000_0000;
 const LENGTH_BYTES = 4;
-const NEWEST_KIND = CommandKind.ReplayDeadLetter;
+const KNOWN_KINDS: ReadonlySet<number> = new Set(
+  Object.values(CommandKind).filter((kind) => typeof kind === 'number'),
+);
 
 /** A writer that already holds the header; submit fields are zero until patched. */
 export function beginCommand(kind: CommandKind, tenant: Uint8Array): BinaryWriter {
@@ -88,7 +90,7 @@ export function checkCommandFrame(bytes: Uint8Array, start: number, end: number)
     throw new DecodeError('command length differs from its range', start);
   }
   const kind = bytes[start + COMMAND_HEADER.kind]!;
-  if (kind === 0 || kind > NEWEST_KIND) {
+  if (!KNOWN_KINDS.has(kind)) {
     throw new DecodeError(`unknown command kind ${kind}`, start + COMMAND_HEADER.kind);
   }
   const version = bytes[start + COMMAND_HEADER.bodyVersion]!;

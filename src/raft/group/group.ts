@@ -18,6 +18,8 @@ export interface CallOptions {
 /** A command ready for the log: header fields session, sequence and floor are patched by submit. */
 export interface PreparedCommand {
   readonly bytes: Uint8Array;
+  /** Refused while storage is short (507, 429). Absent: true of pushes only. */
+  readonly growing?: boolean;
 }
 
 /** Refusals of the submit path are QueenError codes: retry, no_leader, timeout, outcome_unknown, overloaded. */

@@ -8,7 +8,7 @@ import type { Clock } from '../../common/clock.js';
 import { QueenError } from '../../common/errors.js';
 import type { GroupId, LogIndex, Micros, NodeId, Term } from '../../common/ids.js';
 import { partitionId as asPartitionId, term as asTerm } from '../../common/ids.js';
-import { COMMAND_HEADER, CommandKind } from '../../machine/commands/catalogue.js';
+import { CommandKind } from '../../machine/commands/catalogue.js';
 import type { GrantOutcome, Outcome } from '../../machine/commands/catalogue.js';
 import type { MachineEvents, OutcomeSink } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
@@ -20,6 +20,7 @@ import { DeadlineWheel } from './deadline-wheel.js';
 import { EventHub } from './event-hub.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from './group.js';
 import type { PopRequest, PreparedCommand, RecordPlace, StoredMessage } from './group.js';
+import { growthRefusal } from './growth.js';
 import { IdResolver, type ResolvedIds } from './id-resolver.js';
 import { Intake } from './intake.js';
 import { LogClock } from './log-clock.js';
@@ -199,13 +200,9 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
 
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
     if (this.role === 'stopped') return Promise.reject(new QueenError('retry'));
-    const { bytes } = command;
-    if (bytes[COMMAND_HEADER.kind] === CommandKind.Push) {
-      if (this.parts.diskGate?.isFull === true)
-        return Promise.reject(new QueenError('storage_full'));
-      if (this.parts.store.isFull) return Promise.reject(new QueenError('overloaded'));
-    }
-    return this.intake.submit(bytes, options);
+    const refusal = growthRefusal(command, this.parts);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return this.intake.submit(command.bytes, options);
   }
 
   propose(command: PreparedCommand): Promise<Outcome> {

@@ -6,7 +6,7 @@
  */
 import { QueenError } from '../../../common/errors.js';
 import type { GroupId, LogIndex, Micros, Term } from '../../../common/ids.js';
-import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue.js';
+import { CommandKind } from '../../../machine/commands/catalogue.js';
 import type { GrantOutcome, Outcome } from '../../../machine/commands/catalogue.js';
 import type { MachineEvents } from '../../../machine/machine.js';
 import type { Tables } from '../../../machine/tables/tables.js';
@@ -16,6 +16,7 @@ import type { CallOptions, Group, GroupStatus, GroupView, MembersView } from '..
 import type { PopAnswer, PopRequest, PreparedCommand, RecordPlace } from '../group.js';
 import type { StoredMessage } from '../group.js';
 import { CoordinatorSet } from '../coordinator-set.js';
+import { growthRefusal } from '../growth.js';
 import type { ResolvedIds } from '../id-resolver.js';
 import type { DispatcherHost } from '../local-group.js';
 import { LogClock } from '../log-clock.js';
@@ -132,14 +133,9 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
 
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
     if (this.stopped) return Promise.reject(new QueenError('retry'));
-    const { bytes } = command;
-    if (bytes[COMMAND_HEADER.kind] === CommandKind.Push) {
-      if (this.parts.diskGate?.isFull === true) {
-        return Promise.reject(new QueenError('storage_full'));
-      }
-      if (this.parts.store.isFull) return Promise.reject(new QueenError('overloaded'));
-    }
-    return this.own.intake.submit(bytes, options);
+    const refusal = growthRefusal(command, this.parts);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return this.own.intake.submit(command.bytes, options);
   }
 
   propose(command: PreparedCommand): Promise<Outcome> {
