@@ -1,4 +1,6 @@
 /** Requests and messages this process handled since its start; plain counters, read by the metrics. */
+import { QueueTraffic } from './queue-traffic.js';
+
 export class Traffic {
   pushRequests = 0;
   pushMessages = 0;
@@ -7,4 +9,8 @@ export class Traffic {
   ackRequests = 0;
   ackMessages = 0;
   ackFailed = 0;
+  /** Acknowledged items that became dead letters. */
+  deadLettered = 0;
+  /** The same by queue, since the last minute row. */
+  readonly queues = new QueueTraffic();
 }

@@ -26,6 +26,7 @@ import { Tenancy } from '../tenancy/tenant.js';
 import type { AckItemVerdict } from './ack-answer.js';
 import { failed, itemVerdict, renderAcks } from './ack-answer.js';
 import { buildAck } from '../preparation/ack-command.js';
+import { countAcks } from './ack-counting.js';
 import { ScannedAcks } from './ack-items.js';
 import type { PlannedTarget } from '../preparation/ack-plan.js';
 import { planAck } from '../preparation/ack-plan.js';
@@ -71,7 +72,6 @@ export class AckService {
       const group = this.groups.ofTenant(tenant);
       const call: AckCall = { tenant, group, consumerGroup, options: { deadlineMs } };
       const verdicts = await this.acknowledge(items, call);
-      this.count(verdicts);
       sendJsonBytes(reply, 200, renderAcks(items, verdicts));
     } finally {
       scan.clear();
@@ -103,7 +103,10 @@ export class AckService {
         if (own !== undefined) outcomes.set(target, own);
       });
     }
-    return this.judge(items, targets, outcomes);
+    const verdicts = this.judge(items, targets, outcomes);
+    const { tables } = call.group;
+    countAcks(this.traffic, { tables, tenant: call.tenant, targets, verdicts });
+    return verdicts;
   }
 
   private judge(
@@ -122,10 +125,5 @@ export class AckService {
       }
     }
     return verdicts;
-  }
-
-  private count(verdicts: readonly AckItemVerdict[]): void {
-    this.traffic.ackMessages += verdicts.length;
-    for (const verdict of verdicts) if (!verdict.success) this.traffic.ackFailed += 1;
   }
 }

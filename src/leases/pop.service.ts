@@ -22,6 +22,7 @@ import { Tenancy } from '../tenancy/tenant.js';
 import { DeliveredIds } from '../preparation/delivered-ids.js';
 import { leaseKeyOf } from '../preparation/lease-key.js';
 import type { DeliveredBatch } from './pop-answer.js';
+import { countDelivered, countEmpty, parkedAt } from './pop-counting.js';
 import { renderEmptyPop, renderPop } from './pop-answer.js';
 import { parsePop, popRefusal } from './pop-params.js';
 import type { ParsedPop } from './pop-params.js';
@@ -88,6 +89,7 @@ export class PopService implements OnModuleDestroy {
     const group = this.groups.ofTenant(tenant);
     const answer = await this.take(parsed, group, client.presence);
     if (answer.grant === null) {
+      countEmpty(this.traffic, parsed.request);
       if (this.draining) void reply.header('connection', 'close');
       sendNothing(reply, parsed.request, answer);
       return;
@@ -103,7 +105,9 @@ export class PopService implements OnModuleDestroy {
       deadlineMs: deadlineAfter(parsed.timeoutMs),
       ...(wait ? { signal: who.waitSignal() } : {}),
     };
+    const counted = wait ? parkedAt(this.traffic, parsed.request) : null;
     if (wait) this.waiting.add(who);
+    if (counted !== null) counted.parkedNow += 1;
     try {
       await registerPop(parsed.request, group, options);
       return await group.pop(parsed.request, options);
@@ -113,6 +117,7 @@ export class PopService implements OnModuleDestroy {
       throw error;
     } finally {
       if (wait) this.waiting.delete(who);
+      if (counted !== null) counted.parkedNow -= 1;
     }
   }
 
@@ -135,7 +140,7 @@ export class PopService implements OnModuleDestroy {
       const body = renderPop(request, answer, batches);
       presence.whenLost(handBack);
       if (!grant.commitOnDelivery) this.remember(grant, batches);
-      for (const batch of batches) this.traffic.popMessages += batch.messages.length;
+      countDelivered(this.traffic, request.tenant, { group, batches });
       sendJsonBytes(reply, 200, body);
     } catch (error) {
       handBack();

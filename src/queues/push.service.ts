@@ -15,6 +15,7 @@ import { deadlineAfter } from '../http/deadlines.js';
 import { bodyBytes } from '../http/fastify-setup.js';
 import { implicitDefaults } from '../http/implicit-defaults.js';
 import { MESSAGE_IDS } from '../http/tokens.js';
+import type { QueueTraffic } from '../http/queue-traffic.js';
 import { Traffic } from '../http/traffic.js';
 import type { PushCommandLimits } from '../machine/commands/catalogue.js';
 import { CommandKind } from '../machine/commands/catalogue.js';
@@ -92,6 +93,7 @@ export class PushService {
     else await this.submitAll(work, call, chunks);
     result.resolveRepeats(firstOf);
     this.traffic.pushMessages += batch.count;
+    countByQueue(scan, call.tenant, this.traffic.queues);
     return work.render(scan, call.groups);
   }
 
@@ -126,4 +128,19 @@ function checkItems(scan: PushScan, group: Group): void {
   const refusal = refusalOf(scan);
   if (refusal === null) return;
   throw group.status().storageFull ? new QueenError('storage_full') : refusal;
+}
+
+function countByQueue(scan: PushScan, tenant: Uint8Array, traffic: QueueTraffic): void {
+  const { queues, count } = scan;
+  const perQueue = new Uint32Array(queues.count);
+  if (queues.count === 1) perQueue[0] = count;
+  for (let i = 0; queues.count > 1 && i < count; i += 1) {
+    const queue = scan.queueOfTarget(scan.targetOf[i] ?? 0);
+    perQueue[queue] = (perQueue[queue] ?? 0) + 1;
+  }
+  for (let queue = 0; queue < queues.count; queue += 1) {
+    const { counts } = traffic.of(tenant, queues.text(queue));
+    counts.pushRequests += 1;
+    counts.pushMessages += perQueue[queue] ?? 0;
+  }
 }

@@ -9,6 +9,7 @@ import type { Group } from './group/group.js';
 import type { DispatcherHost } from './group/local-group.js';
 import type { CoordinatorPort, DispatcherFigures, DispatcherPort } from './group/ports.js';
 import type { GroupFigures } from './group-figures.js';
+import { NO_OTHERS, type MemberQuestions } from './member-questions.js';
 
 /** What a leader-only coordinator may use of its group. */
 export type CoordinatorHost = Group & Pick<DispatcherHost, 'term'>;
@@ -33,7 +34,11 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
   private readonly groups: readonly ProcessGroup[];
   private readonly dispatchers: DispatcherPort[] = [];
 
-  constructor(private readonly owned: readonly OwnedGroup[]) {
+  constructor(
+    private readonly owned: readonly OwnedGroup[],
+    /** What members ask each other outside the log. */
+    readonly members: MemberQuestions = NO_OTHERS,
+  ) {
     if (owned.length === 0) throw new Error('a process has at least one raft group');
     this.groups = owned.map(({ group }) => group);
   }

@@ -21,6 +21,7 @@ export type {
 } from './group/ports.js';
 export type { GroupFigures } from './group-figures.js';
 export { Groups, type CoordinatorHost, type OwnedGroup } from './groups.service.js';
+export type { MemberQuestions } from './member-questions.js';
 export { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 export { openGroups, RaftModule } from './raft.module.js';
 export {

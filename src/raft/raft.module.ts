@@ -11,7 +11,7 @@ import type { Logger } from '../logging/index.js';
 import { LOGGER } from '../logging/index.js';
 import { nodeId } from '../common/ids.js';
 import type { GroupLog } from './group/ports.js';
-import { Groups, type OwnedGroup } from './groups.service.js';
+import { Groups } from './groups.service.js';
 import { openClusterGroup } from './open-cluster-group.js';
 import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 import { PeerNetwork, type PeerTls } from './transport/index.js';
@@ -29,10 +29,8 @@ const CACHE_SHARE = 8;
 /** Opens what the configuration names. */
 export async function openGroups(config: QueenConfig, logger: Logger): Promise<Groups> {
   const log = logger.child('rsm');
-  const opened = config.raft.clustered
-    ? await openMember(config, log)
-    : await openLocalGroup(fileOptions(config, log));
-  return new Groups([opened]);
+  if (!config.raft.clustered) return new Groups([await openLocalGroup(fileOptions(config, log))]);
+  return openMember(config, log);
 }
 
 /** What both replicators take from the configuration. */
@@ -58,8 +56,9 @@ function fileOptions(config: QueenConfig, log: GroupLog): LocalGroupOptions {
   };
 }
 
-async function openMember(config: QueenConfig, log: GroupLog): Promise<OwnedGroup> {
+async function openMember(config: QueenConfig, log: GroupLog): Promise<Groups> {
   const { raft, planner } = config;
+  let network: PeerNetwork | undefined;
   const opened = await openClusterGroup({
     ...fileOptions(config, log),
     clusterId: config.server.cellId ?? CLUSTER_ID,
@@ -74,11 +73,12 @@ async function openMember(config: QueenConfig, log: GroupLog): Promise<OwnedGrou
       readyLagEntries: raft.readyLagEntries,
       bootWaitMs: BOOT_WAIT_MS,
     },
-    connect: ({ directoryId, clusterId }) => connectPeers(config, log, { directoryId, clusterId }),
+    connect: ({ directoryId, clusterId }) =>
+      (network = connectPeers(config, log, { directoryId, clusterId })),
   });
   const { nodeId, applied } = opened.group.status();
   log.info('openraft replicator open', { node: nodeId, size: raft.peers.length || 1, applied });
-  return opened;
+  return new Groups([opened], network);
 }
 
 function connectPeers(

@@ -62,7 +62,12 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
   'raft/wal': { values: ['common', 'config', 'logging', 'raft/core'] },
   'raft/transport': {
     values: ['common', 'config', 'logging', 'raft/core'],
-    types: ['raft/group/ports', 'raft/group/group', 'raft/group/cluster/peer-port'],
+    types: [
+      'raft/group/ports',
+      'raft/group/group',
+      'raft/group/cluster/peer-port',
+      'raft/member-questions',
+    ],
   },
   // The group names commands and reads their fixed header; machine and store come through its ports.
   'raft/group': {

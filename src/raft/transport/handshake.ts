@@ -15,6 +15,8 @@ export const PROTOCOL = 1;
 export const UPGRADE = 'queen-raft';
 export const STREAM_PATH = '/raft/v1/stream';
 export const STATE_PATH = '/raft/v1/state';
+/** Followed by the name of the question. */
+export const ASK_PATH = '/raft/v1/ask/';
 export const TOKEN_HEADER = 'x-queen-raft-token';
 export const TOKEN_REFUSED = "refused this node's QUEEN_RAFT_TOKEN";
 

@@ -17,19 +17,24 @@ import type {
   StateQuery,
 } from '../group/cluster/peer-port.js';
 import { FrameKind, FrameWriter } from './frame.js';
-import { STATE_PATH, type StreamKind } from './handshake.js';
+import { ASK_PATH, STATE_PATH, type StreamKind } from './handshake.js';
 import { Inbound } from './inbound.js';
 import { writeMessage } from './message-codec.js';
 import { DEFAULT_LIMITS } from './options.js';
 import type { PeerAddress, PeerNetworkOptions, TransportContext } from './options.js';
+import type { MemberQuestions, Question } from '../member-questions.js';
 import type { Lane } from './outbox.js';
 import { PeerLink, type LinkHooks } from './peer-link.js';
-import { PeerServer } from './peer-server.js';
+import { PeerServer, type UnaryRoute } from './peer-server.js';
 import { writePop, writeTicket, type PopTicket } from './pop-codec.js';
 import { writeDigest, writeView } from './report-codec.js';
 import { callState, MAX_STATE_BYTES, type StateCall } from './state-call.js';
 import { decodeStateQuery, encodeStateAnswer, toHex } from './state-codec.js';
+import { callPeer } from './unary-call.js';
 import { sampledWarnings } from './warnings.js';
+
+const MAX_QUESTION_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /** Bytes waiting for the socket of one peer. */
 export interface QueueFigures {
@@ -39,11 +44,12 @@ export interface QueueFigures {
   readonly answers: number;
 }
 
-export class PeerNetwork implements PeerPort {
+export class PeerNetwork implements PeerPort, MemberQuestions {
   private readonly context: TransportContext;
   private readonly server: PeerServer;
   private readonly links = new Map<NodeId, PeerLink>();
-  private readonly calls = new Set<StateCall>();
+  private readonly calls = new Set<Pick<StateCall, 'cancel'>>();
+  private readonly routes = new Map<string, UnaryRoute>();
   private readonly writer = new FrameWriter();
   private peers: readonly PeerAddress[];
   private handlers: PeerHandlers | undefined;
@@ -68,8 +74,9 @@ export class PeerNetwork implements PeerPort {
       maxBodyBytes: MAX_STATE_BYTES,
       answer: (body: string) => this.answerState(body),
     };
+    this.routes.set(STATE_PATH, state);
     this.server = new PeerServer(this.context, {
-      routes: new Map([[STATE_PATH, state]]),
+      routes: this.routes,
       isMember: (peer) => this.links.has(peer),
       arrived: (arrival) => {
         const link = this.links.get(arrival.peer.nodeId);
@@ -181,6 +188,31 @@ export class PeerNetwork implements PeerPort {
     const address = this.peers.find(({ nodeId }) => nodeId === to);
     if (address === undefined) return null;
     const call = callState(address, query, timeoutMs, this.context);
+    this.calls.add(call);
+    try {
+      return await call.answer;
+    } finally {
+      this.calls.delete(call);
+    }
+  }
+
+  others(): readonly NodeId[] {
+    const { self } = this.options;
+    return this.peers.map(({ nodeId }) => nodeId).filter((id) => id !== self);
+  }
+
+  answer(name: string, answer: (body: string) => Promise<string>): void {
+    // A question that fails here is a member that does not answer.
+    const orNothing = (body: string): Promise<string | null> => answer(body).catch(() => null);
+    this.routes.set(ASK_PATH + name, { maxBodyBytes: MAX_QUESTION_BYTES, answer: orNothing });
+  }
+
+  async ask(to: NodeId, { name, body, timeoutMs }: Question): Promise<string | null> {
+    const address = this.peers.find(({ nodeId }) => nodeId === to);
+    if (address === undefined) return null;
+    const path = ASK_PATH + name;
+    const request = { path, body, timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES };
+    const call = callPeer(address, request, this.context);
     this.calls.add(call);
     try {
       return await call.answer;

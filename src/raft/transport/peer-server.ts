@@ -22,7 +22,7 @@ const IDLE_MS = 5000;
 /** A unary call: the JSON answer, or null when the body makes no sense (400). */
 export interface UnaryRoute {
   readonly maxBodyBytes: number;
-  answer(body: string): string | null;
+  answer(body: string): string | null | Promise<string | null>;
 }
 
 export interface ServerHooks {
@@ -118,8 +118,8 @@ export class PeerServer {
         return answer(response, 413, errorText('payload_too_large'), { connection: 'close' });
       }
       const text = route.answer(body);
-      if (text === null) return answer(response, 400, errorText('bad_body'));
-      answer(response, 200, text);
+      if (text instanceof Promise) void text.then((settled) => answerWith(response, settled));
+      else answerWith(response, text);
     });
   }
 
@@ -152,6 +152,12 @@ export class PeerServer {
     const from = socket?.remoteAddress ?? null;
     this.context.warnings.warn('raft: refused a connection', null, { from, reason });
   }
+}
+
+/** Null is a body that makes no sense. */
+function answerWith(response: ServerResponse, text: string | null): void {
+  if (text === null) answer(response, 400, errorText('bad_body'));
+  else answer(response, 200, text);
 }
 
 const errorText = (code: string): string => JSON.stringify({ error: code, code });

@@ -67,6 +67,22 @@ it('answers the state query, and null when nobody is there', async () => {
   expect(await a.network.queryState(b.id, query, 1000)).toBeNull();
 });
 
+it('carries questions between members: null for a stranger, an unknown name, a failure, a late answer', async () => {
+  const [a, b] = [await startNode(1), await startNode(2)];
+  await connect(a, b);
+  const ask = (to: number, name: string, timeoutMs = 5_000): Promise<string | null> =>
+    a.network.ask(nodeId(to), { name, body: '{"n":1}', timeoutMs });
+  b.network.answer('echo', (body) => Promise.resolve(`heard ${body}`));
+  b.network.answer('fails', () => Promise.reject(new Error('no')));
+  b.network.answer('never', () => new Promise(() => undefined));
+  expect(a.network.others()).toEqual([b.id]);
+  expect(await ask(2, 'echo')).toBe('heard {"n":1}');
+  expect(await ask(2, 'unknown')).toBeNull();
+  expect(await ask(2, 'fails')).toBeNull();
+  expect(await ask(2, 'never', 50)).toBeNull();
+  expect(await ask(8, 'echo')).toBeNull();
+});
+
 it('keeps the order of a stream', async () => {
   const [a, b] = [await startNode(1), await startNode(2)];
   await connect(a, b);
