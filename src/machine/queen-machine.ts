@@ -22,6 +22,7 @@ import {
   prefetchReplay,
 } from './apply/dead-letter-replay.js';
 import type { Replay } from './apply/dead-letter-replay.js';
+import { applyDeclareEphemeral, applyDropEphemeral } from './apply/ephemeral.js';
 import { applyExtend } from './apply/extend.js';
 import { PushApplier } from './apply/push.js';
 import type { PushBody } from './apply/push.js';
@@ -38,6 +39,7 @@ import {
   decodeUpdateSubscription,
 } from './commands/consumer-groups.js';
 import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './commands/dead-letters.js';
+import { decodeDeclareEphemeral, decodeDropEphemeral } from './commands/ephemeral.js';
 import { EntryReader } from './commands/entry.js';
 import { commandU48, TENANT_BYTES } from './commands/header.js';
 import { decodeConfigure, decodeDeleteQueue } from './commands/queue.js';
@@ -293,6 +295,10 @@ class QueenMachine implements Machine {
         return applyRemoveDeadLetters(context, decodeRemoveDeadLetters(this.body()));
       case CommandKind.ReplayDeadLetter:
         return applyReplay(context, this.replay(), this.push);
+      case CommandKind.DeclareEphemeral:
+        return applyDeclareEphemeral(context, decodeDeclareEphemeral(this.body()));
+      case CommandKind.DropEphemeral:
+        return applyDropEphemeral(context, decodeDropEphemeral(this.body()));
       default:
         return unreachable(kind, 'command kind');
     }

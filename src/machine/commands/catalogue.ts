@@ -22,6 +22,7 @@ import type {
   PartitionId,
   QueueId,
 } from '../../common/ids.js';
+import type { DeclareEphemeralOutcome, DropEphemeralOutcome } from './ephemeral-catalogue.js';
 
 /** Never renumber. New kinds raise the machine (cluster) version that may write them. */
 export enum CommandKind {
@@ -40,6 +41,8 @@ export enum CommandKind {
   UpdateSubscription = 13,
   RemoveDeadLetters = 14,
   ReplayDeadLetter = 15,
+  DeclareEphemeral = 60,
+  DropEphemeral = 61,
 }
 
 /** Byte positions of the patched header fields, relative to the start of the command buffer. */
@@ -471,5 +474,7 @@ export type Outcome =
   | UpdateSubscriptionOutcome
   | RemoveDeadLettersOutcome
   | ReplayDeadLetterOutcome
+  | DeclareEphemeralOutcome
+  | DropEphemeralOutcome
   | IgnoredOutcome
   | RefusedOutcome;

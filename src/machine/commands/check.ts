@@ -15,6 +15,7 @@ import {
   decodeUpdateSubscription,
 } from './consumer-groups.js';
 import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './dead-letters.js';
+import { decodeDeclareEphemeral, decodeDropEphemeral } from './ephemeral.js';
 import { readCommandHeader } from './header.js';
 import { PushBodyView } from './push-view.js';
 import { decodeConfigure, decodeDeleteQueue } from './queue.js';
@@ -81,6 +82,10 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeUpdateSubscription(reader);
     case CommandKind.RemoveDeadLetters:
       return decodeRemoveDeadLetters(reader);
+    case CommandKind.DeclareEphemeral:
+      return decodeDeclareEphemeral(reader);
+    case CommandKind.DropEphemeral:
+      return decodeDropEphemeral(reader);
     default:
       return unreachable(kind, 'command kind');
   }

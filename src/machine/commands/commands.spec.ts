@@ -19,6 +19,12 @@ import {
 import { decodeRemoveDeadLetters, encodeRemoveDeadLetters } from './dead-letters.js';
 import { encodeEntryHeader, EntryReader } from './entry.js';
 import { patchCommandHeader, readCommandHeader } from './header.js';
+import {
+  decodeDeclareEphemeral,
+  decodeDropEphemeral,
+  encodeDeclareEphemeral,
+  encodeDropEphemeral,
+} from './ephemeral.js';
 import { decodeConfigure, decodeDeleteQueue, encodeConfigure, encodeDeleteQueue } from './queue.js';
 import { decodeRegister, encodeRegister } from './register.js';
 import {
@@ -187,6 +193,18 @@ const FAMILIES = [
     fc.record({ queue: text }),
     (c) => encodeDeleteQueue(TENANT, c),
     decodeDeleteQueue,
+  ),
+  family(
+    CommandKind.DeclareEphemeral,
+    fc.record({ queue: text, optionsText: text }),
+    (c) => encodeDeclareEphemeral(TENANT, c),
+    decodeDeclareEphemeral,
+  ),
+  family(
+    CommandKind.DropEphemeral,
+    fc.record({ queue: text }),
+    (c) => encodeDropEphemeral(TENANT, c),
+    decodeDropEphemeral,
   ),
   family(
     CommandKind.RaiseVersion,

@@ -11,6 +11,8 @@ export {
   encodeUpdateSubscription,
 } from './consumer-groups.js';
 export { encodeRemoveDeadLetters, encodeReplayDeadLetter } from './dead-letters.js';
+export * from './ephemeral-catalogue.js';
+export { encodeDeclareEphemeral, encodeDropEphemeral, MAX_OPTIONS_BYTES } from './ephemeral.js';
 export { encodeEntryHeader, ENTRY_HEADER_BYTES, ENTRY_VERSION, EntryReader } from './entry.js';
 export { MAX_NAME_BYTES } from './fields.js';
 export { patchCommandHeader, readCommandHeader } from './header.js';

@@ -13,6 +13,7 @@ import { invariant } from '../../common/invariant.js';
 import type { QueueId } from '../../common/ids.js';
 import type { RowPort } from '../machine.js';
 import { CursorTableImpl } from './cursor-table.js';
+import { EphemeralTableImpl } from './ephemeral-table.js';
 import type { TableCounters } from './header-row.js';
 import { initialCounters } from './header-row.js';
 import { KEYSPACE, keyspaceOf } from './keyspaces.js';
@@ -46,6 +47,7 @@ export class TablesImpl implements Tables {
     this.totals,
   );
   readonly sessions = new SessionTableImpl();
+  readonly ephemeral = new EphemeralTableImpl();
 
   /** For the header row. */
   counters(): TableCounters {
@@ -66,6 +68,7 @@ export class TablesImpl implements Tables {
     this.partitions.flush(rows);
     this.cursors.flush(rows);
     this.sessions.flush(rows);
+    this.ephemeral.flush(rows);
   }
 
   /** Takes the rows of COLUMN_KEYSPACES in key order, after `restoreCounters`. */
@@ -87,6 +90,8 @@ export class TablesImpl implements Tables {
         return this.sessions.load(key, value);
       case KEYSPACE.garbageQueues:
         return this.queues.loadGarbage(key, value);
+      case KEYSPACE.ephemeralQueues:
+        return this.ephemeral.load(key, value);
       default:
         throw new DecodeError('not a row of the columns', 0);
     }

@@ -13,9 +13,11 @@
  *   0e letter by id         u32 queue | 16B id
  *   0f letters of a group   u32 queue | u32 group
  *                                              20… key-value, timers
+ *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import { keyU32, keyU48, keyU64, KeyWriter } from '../../common/key-writer.js';
+import { readUtf8 } from '../../common/utf8.js';
 
 export const KEYSPACE = {
   header: 0x01,
@@ -33,6 +35,7 @@ export const KEYSPACE = {
   messageLetters: 0x0d,
   letterIds: 0x0e,
   groupLetters: 0x0f,
+  ephemeralQueues: 0x34,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
@@ -45,6 +48,7 @@ export const COLUMN_KEYSPACES: readonly number[] = [
   KEYSPACE.cursors,
   KEYSPACE.sessions,
   KEYSPACE.garbageQueues,
+  KEYSPACE.ephemeralQueues,
 ];
 
 /** Keyspaces of a deleted queue that the group purges by key range; see `queueRange`. */
@@ -148,6 +152,10 @@ export function garbageQueueKey(queue: number): Uint8Array {
   return start(KEYSPACE.garbageQueues).u32(queue).toBytes();
 }
 
+export function ephemeralKey(tenant: number, name: string): Uint8Array {
+  return start(KEYSPACE.ephemeralQueues).u32(tenant).tail(name).toBytes();
+}
+
 export function keyspaceRange(keyspace: number): KeyRange {
   return { gte: start(keyspace).toBytes(), lt: start(keyspace + 1).toBytes() };
 }
@@ -214,6 +222,10 @@ export function keyDeadLetterId(key: Uint8Array): Uint8Array {
 
 export function keyLetterOffset(key: Uint8Array): number {
   return keyU48(key, 27);
+}
+
+export function keyEphemeralName(key: Uint8Array): string {
+  return readUtf8(key, 5, key.length);
 }
 
 export function keyMessageLetterId(key: Uint8Array): Uint8Array {

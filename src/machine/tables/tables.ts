@@ -191,6 +191,26 @@ export interface SessionTable {
   bootCountOf(nodeId: number): number;
 }
 
+/** A declared ephemeral queue: only the declaration is replicated. */
+export interface EphemeralDeclaration {
+  readonly declaredAt: Micros;
+  /** JSON object, as it was sent. */
+  readonly optionsText: string;
+}
+
+export interface EphemeralTable {
+  find(tenant: TenantId, name: string): EphemeralDeclaration | undefined;
+  /** Names in order. */
+  list(tenant: TenantId): readonly string[];
+  /** Node-local: grows with every change, so that readers know when to look again. */
+  readonly version: number;
+
+  // Apply only.
+  declare(tenant: TenantId, name: string, declaration: EphemeralDeclaration): void;
+  /** False when there was none. */
+  drop(tenant: TenantId, name: string): boolean;
+}
+
 /** Live totals, kept exact by apply and rebuilt at load. */
 export interface Totals {
   readonly messagesAppended: number;
@@ -206,6 +226,7 @@ export interface Tables {
   readonly cursors: CursorTable;
   readonly leases: LeaseTable;
   readonly sessions: SessionTable;
+  readonly ephemeral: EphemeralTable;
   readonly totals: Totals;
 }
 
