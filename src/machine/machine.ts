@@ -66,6 +66,8 @@ export interface MachineEvents {
   /** A cursor changed: claimed, released, acked, extended, sought. */
   cursorChanged(cursorSlot: number): void;
   granted(grant: GrantOutcome): void;
+  /** A timer was put that is due at this instant (µs of the log clock). */
+  timerDue(due: number): void;
 }
 
 /** Receives what one entry did, command by command, in log order; called after the entry is applied. */

@@ -19,7 +19,7 @@ const NO_OUTCOMES: OutcomeSink = { outcome: () => undefined };
 const NO_EVENTS: MachineEvents = {
   ...{ queueCreated: () => undefined, queueConfigured: () => undefined },
   ...{ queueDeleted: () => undefined, registered: () => undefined, appended: () => undefined },
-  ...{ cursorChanged: () => undefined, granted: () => undefined },
+  ...{ cursorChanged: () => undefined, granted: () => undefined, timerDue: () => undefined },
 };
 
 class BenchHarness extends MachineHarness {

@@ -48,7 +48,7 @@ describe('execute', () => {
       {
         ...{ queueCreated: note('queueCreated'), queueConfigured: note('-') },
         ...{ queueDeleted: note('-'), registered: note('-'), appended: note('appended') },
-        ...{ cursorChanged: note('-'), granted: note('-') },
+        ...{ cursorChanged: note('-'), granted: note('-'), timerDue: note('-') },
       },
     );
     expect(seen).toEqual([

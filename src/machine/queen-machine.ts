@@ -29,6 +29,10 @@ import type { PushBody } from './apply/push.js';
 import { applyConfigure, applyDeleteQueue } from './apply/queues.js';
 import { applyRegister } from './apply/register.js';
 import { applyOpenSession } from './apply/sessions.js';
+import { applyFail, applyFire, prefetchFail, prefetchFire } from './apply/timer-fire.js';
+import type { Fire } from './apply/timer-fire.js';
+import { applyTimers, prefetchTimers } from './apply/timers.js';
+import type { TimerOps } from './apply/timers.js';
 import { decodeAck, decodeExtend } from './commands/ack.js';
 import { COMMAND_HEADER, CommandKind } from './commands/catalogue.js';
 import type { IgnoredOutcome, Outcome, RaiseVersionOutcome } from './commands/catalogue.js';
@@ -45,6 +49,7 @@ import { commandU48, TENANT_BYTES } from './commands/header.js';
 import { decodeConfigure, decodeDeleteQueue } from './commands/queue.js';
 import { decodeRegister } from './commands/register.js';
 import { decodeOpenSession, decodeRaiseVersion } from './commands/session.js';
+import { decodeFailTimers, decodeFireTimers, decodeTimers } from './commands/timers.js';
 import { MACHINE_VERSION } from './machine.js';
 import type {
   AppliedEntry,
@@ -233,12 +238,26 @@ class QueenMachine implements Machine {
 
   private prefetchCommand(sink: PrefetchSink): void {
     const kind = this.kind();
-    if (!PREFETCHED.has(kind)) return;
     this.readTenant();
-    if (kind === CommandKind.Push) this.push.prefetch(this.pushBody(), sink);
-    else if (kind === CommandKind.Ack) prefetchAck(this.context, decodeAck(this.body()), sink);
-    else if (kind === CommandKind.ReplayDeadLetter) prefetchReplay(this.replay(), this.push, sink);
-    else prefetchRemoveDeadLetters(decodeRemoveDeadLetters(this.body()), sink);
+    const { context, push } = this;
+    switch (kind) {
+      case CommandKind.Push:
+        return push.prefetch(this.pushBody(), sink);
+      case CommandKind.Ack:
+        return prefetchAck(context, decodeAck(this.body()), sink);
+      case CommandKind.ReplayDeadLetter:
+        return prefetchReplay(this.replay(), push, sink);
+      case CommandKind.RemoveDeadLetters:
+        return prefetchRemoveDeadLetters(decodeRemoveDeadLetters(this.body()), sink);
+      case CommandKind.Timers:
+        return prefetchTimers(context, this.timers(), push, sink);
+      case CommandKind.FireTimers:
+        return prefetchFire(context, this.fire(), push, sink);
+      case CommandKind.FailTimers:
+        return prefetchFail(context, decodeFailTimers(this.body()), sink);
+      default:
+        return;
+    }
   }
 
   /** A repeat of a command and one of an ended session have no effect. */
@@ -299,6 +318,12 @@ class QueenMachine implements Machine {
         return applyDeclareEphemeral(context, decodeDeclareEphemeral(this.body()));
       case CommandKind.DropEphemeral:
         return applyDropEphemeral(context, decodeDropEphemeral(this.body()));
+      case CommandKind.Timers:
+        return applyTimers(context, this.timers(), this.push);
+      case CommandKind.FireTimers:
+        return applyFire(context, this.fire(), this.push);
+      case CommandKind.FailTimers:
+        return applyFail(context, decodeFailTimers(this.body()));
       default:
         return unreachable(kind, 'command kind');
     }
@@ -327,15 +352,18 @@ class QueenMachine implements Machine {
     const command = decodeReplayDeadLetter(reader);
     return { command, copy: this.pushBody(reader.position) };
   }
-}
 
-/** Kinds that read rows or ids outside the columns. */
-const PREFETCHED: ReadonlySet<CommandKind> = new Set([
-  CommandKind.Push,
-  CommandKind.Ack,
-  CommandKind.RemoveDeadLetters,
-  CommandKind.ReplayDeadLetter,
-]);
+  private timers(): TimerOps {
+    const { bytes, start, entryOffset } = this.entry;
+    return { ops: decodeTimers(this.body()), bytes, entryOffset: entryOffset - start };
+  }
+
+  private fire(): Fire {
+    const reader = this.body();
+    const command = decodeFireTimers(reader);
+    return { command, body: this.pushBody(reader.position) };
+  }
+}
 
 const SEEN: IgnoredOutcome = { kind: 'ignored', why: 'seen' };
 const ENDED: IgnoredOutcome = { kind: 'ignored', why: 'ended' };

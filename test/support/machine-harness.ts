@@ -412,6 +412,7 @@ function recorder(events: (readonly [name: string, ...args: unknown[]])[]): Mach
     appended: note('appended'),
     cursorChanged: note('cursorChanged'),
     granted: note('granted'),
+    timerDue: note('timerDue'),
   };
 }
 

@@ -13,6 +13,7 @@ const enum EventKind {
   Appended,
   CursorChanged,
   Granted,
+  TimerDue,
 }
 
 export class Effects {
@@ -52,6 +53,10 @@ export class Effects {
 
   cursorChanged(cursorSlot: number): void {
     this.event(EventKind.CursorChanged, cursorSlot, 0);
+  }
+
+  timerDue(due: number): void {
+    this.event(EventKind.TimerDue, due, 0);
   }
 
   granted(grant: GrantOutcome): void {
@@ -105,5 +110,7 @@ function raise(events: MachineEvents, kind: EventKind, fields: EventFields): voi
       return events.cursorChanged(first);
     case EventKind.Granted:
       return events.granted(grants[first]!);
+    case EventKind.TimerDue:
+      return events.timerDue(first);
   }
 }

@@ -31,6 +31,16 @@ export interface PushBody {
   readonly entryOffset: number;
 }
 
+/** How a push differs from a client's. */
+export interface PushRules {
+  /** Payloads stay as they were prepared, whatever the queue wants by now. */
+  readonly keepsEncryption?: boolean;
+  /** Asked once per message of the body, in order; one that is not accepted leaves no trace. */
+  readonly accepts?: () => boolean;
+}
+
+const ORDINARY: PushRules = {};
+
 /** Verdict per message while a group is judged. */
 interface Verdicts {
   readonly statuses: Uint8Array;
@@ -51,6 +61,7 @@ export class PushApplier {
   private readonly view = new PushBodyView();
   private readonly finder: DuplicateFinder;
   private readonly repeats = new RepeatTable();
+  private rules: PushRules = ORDINARY;
 
   constructor(private readonly context: ApplyContext) {
     this.finder = new DuplicateFinder(context.rows, context.ids);
@@ -72,9 +83,10 @@ export class PushApplier {
     }
   }
 
-  apply(body: PushBody): PushOutcome {
+  apply(body: PushBody, rules: PushRules = ORDINARY): PushOutcome {
     const { view } = this;
     const groups: PushGroupOutcome[] = [];
+    this.rules = rules;
     view.open(body.bytes, body.start, body.end);
     while (view.nextGroup()) groups.push(this.applyGroup(body.entryOffset));
     return { kind: CommandKind.Push, groups };
@@ -110,6 +122,7 @@ export class PushApplier {
    * payloads are to be encrypted. A preparer without a key saw the current version and is fine.
    */
   private isStale(queue: QueueRow): boolean {
+    if (this.rules.keepsEncryption === true) return false;
     const { optionsVersion, encrypted } = this.view;
     return optionsVersion !== queue.optionsVersion && encrypted !== queue.options.encryptionEnabled;
   }
@@ -130,7 +143,9 @@ export class PushApplier {
     };
     const scope = slot < 0 || queue === undefined ? undefined : this.scopeOf(queue, slot);
     if (count > 1) this.repeats.reset(count, context.digest.seed);
+    const { accepts } = this.rules;
     for (let i = 0; i < count; i++) {
+      if (accepts !== undefined && !accepts()) continue;
       if (!this.isClientId(i)) {
         verdicts.fresh.push(i);
         continue;

@@ -23,6 +23,7 @@ import type {
   QueueId,
 } from '../../common/ids.js';
 import type { DeclareEphemeralOutcome, DropEphemeralOutcome } from './ephemeral-catalogue.js';
+import type { FailTimersOutcome, FireTimersOutcome, TimersOutcome } from './timers.js';
 
 /** Never renumber. New kinds raise the machine (cluster) version that may write them. */
 export enum CommandKind {
@@ -43,6 +44,10 @@ export enum CommandKind {
   ReplayDeadLetter = 15,
   DeclareEphemeral = 60,
   DropEphemeral = 61,
+  /** timers.ts */
+  Timers = 50,
+  FireTimers = 51,
+  FailTimers = 52,
 }
 
 /** Byte positions of the patched header fields, relative to the start of the command buffer. */
@@ -476,5 +481,8 @@ export type Outcome =
   | ReplayDeadLetterOutcome
   | DeclareEphemeralOutcome
   | DropEphemeralOutcome
+  | TimersOutcome
+  | FireTimersOutcome
+  | FailTimersOutcome
   | IgnoredOutcome
   | RefusedOutcome;

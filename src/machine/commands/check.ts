@@ -21,6 +21,8 @@ import { PushBodyView } from './push-view.js';
 import { decodeConfigure, decodeDeleteQueue } from './queue.js';
 import { decodeRegister } from './register.js';
 import { decodeOpenSession, decodeRaiseVersion } from './session.js';
+import { decodeFailTimers, decodeFireTimers, decodeTimers } from './timers.js';
+import type { TimerOp } from './timers.js';
 
 const view = new PushBodyView();
 
@@ -41,6 +43,10 @@ export function checkCommand(
     if (view.groupCount !== 1 || view.count !== 1) {
       throw new DecodeError('a replay pushes one message', bodyAt);
     }
+  } else if (header.kind === CommandKind.FireTimers) {
+    checkFire(bytes, bodyAt, end);
+  } else if (header.kind === CommandKind.Timers) {
+    checkTimers(bytes, bodyAt, end);
   } else {
     decodeBody(header.kind, new BinaryReader(bytes, bodyAt, end));
   }
@@ -52,7 +58,33 @@ function checkPushBody(bytes: Uint8Array, start: number, end: number): void {
   while (view.nextGroup()) view.checkRecordPieces();
 }
 
-type DecodedKind = Exclude<CommandKind, CommandKind.Push | CommandKind.ReplayDeadLetter>;
+function checkFire(bytes: Uint8Array, start: number, end: number): void {
+  const reader = new BinaryReader(bytes, start, end);
+  const { timers } = decodeFireTimers(reader);
+  let messages = 0;
+  view.open(bytes, reader.position, end);
+  for (; view.nextGroup(); messages += view.count) view.checkRecordPieces();
+  if (messages !== timers.length) throw new DecodeError('a fire brings one message a timer', start);
+}
+
+function checkTimers(bytes: Uint8Array, start: number, end: number): void {
+  for (const op of decodeTimers(new BinaryReader(bytes, start, end))) {
+    if (op.op === 'schedule') checkTimerMessage(bytes, op);
+  }
+}
+
+/** A timer's message is one push to the timer's own queue. */
+export function checkTimerMessage(bytes: Uint8Array, op: TimerOp): void {
+  checkPushBody(bytes, op.bodyStart, op.bodyEnd);
+  if (view.groupCount !== 1 || view.count !== 1 || view.queueName() !== op.queue) {
+    throw new DecodeError('a timer brings one message to its queue', op.bodyStart);
+  }
+}
+
+type DecodedKind = Exclude<
+  CommandKind,
+  CommandKind.Push | CommandKind.ReplayDeadLetter | CommandKind.Timers | CommandKind.FireTimers
+>;
 
 function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
   switch (kind) {
@@ -86,6 +118,8 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeDeclareEphemeral(reader);
     case CommandKind.DropEphemeral:
       return decodeDropEphemeral(reader);
+    case CommandKind.FailTimers:
+      return decodeFailTimers(reader);
     default:
       return unreachable(kind, 'command kind');
   }

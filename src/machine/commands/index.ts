@@ -24,4 +24,6 @@ export { PushBodyView } from './push-view.js';
 export { QUEUE_OPTION_NAMES } from './queue-options.js';
 export { encodeConfigure, encodeDeleteQueue } from './queue.js';
 export { encodeRegister } from './register.js';
+export { encodeFailTimers, encodeFireTimers, encodeTimers } from './timers.js';
+export type { FailureRules, TimerOpInput, TimerResult, TimersOutcome } from './timers.js';
 export { encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';

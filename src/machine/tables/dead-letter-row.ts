@@ -10,6 +10,10 @@
 import { beginRow, openRow } from './row-codec.js';
 
 const VERSION = 1;
+/** Offset of a letter that is no message of its partition (a timer that never could be fired). */
+export const NO_OFFSET = -1;
+/** How it is written down; no message ever has this offset. */
+const NO_OFFSET_FIELD = 0xffff_ffff_ffff;
 
 export interface DeadLetterRow {
   readonly queueId: number;
@@ -37,7 +41,7 @@ export function encodeDeadLetterRow(row: DeadLetterRow): Uint8Array {
   writer.u32(row.queueId);
   writer.u48(row.partitionId);
   writer.u32(row.groupId);
-  writer.u48(row.offset);
+  writer.u48(letterOffsetField(row.offset));
   writer.u64(row.entryIndex);
   writer.u32(row.blockOffset);
   writer.u32(row.start);
@@ -60,7 +64,7 @@ export function decodeDeadLetterRow(value: Uint8Array): DeadLetterRow {
     queueId: reader.u32(),
     partitionId: reader.u48(),
     groupId: reader.u32(),
-    offset: reader.u48(),
+    offset: readLetterOffset(reader.u48()),
     entryIndex: reader.u64(),
     blockOffset: reader.u32(),
     start: reader.u32(),
@@ -76,6 +80,15 @@ export function decodeDeadLetterRow(value: Uint8Array): DeadLetterRow {
   };
   reader.expectEnd();
   return row;
+}
+
+/** An offset as it stands in rows and keys of dead letters. */
+export function letterOffsetField(offset: number): number {
+  return offset === NO_OFFSET ? NO_OFFSET_FIELD : offset;
+}
+
+export function readLetterOffset(field: number): number {
+  return field === NO_OFFSET_FIELD ? NO_OFFSET : field;
 }
 
 /** Value of the two rows that lead to a dead letter (keyspaces 0d, 0e): u8 version=1 | u64 failedAt. */

@@ -12,12 +12,14 @@
  *   0d letter of a message  u32 queue | u48 partition | 16B hash of transactionId | u48 offset | 16B id
  *   0e letter by id         u32 queue | 16B id
  *   0f letters of a group   u32 queue | u32 group
- *                                              20… key-value, timers
+ *                                              20… key-value
+ *   28 timer, 29 due entry, 2a timers of a tenant: see timer-keys.ts
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import { keyU32, keyU48, keyU64, KeyWriter } from '../../common/key-writer.js';
 import { readUtf8 } from '../../common/utf8.js';
+import { letterOffsetField, readLetterOffset } from './dead-letter-row.js';
 
 export const KEYSPACE = {
   header: 0x01,
@@ -36,6 +38,9 @@ export const KEYSPACE = {
   letterIds: 0x0e,
   groupLetters: 0x0f,
   ephemeralQueues: 0x34,
+  timers: 0x28,
+  timersDue: 0x29,
+  timerCounts: 0x2a,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
@@ -124,7 +129,10 @@ export interface MessagePlace {
 }
 
 export function messageLetterKey(place: MessagePlace, deadLetterId: Uint8Array): Uint8Array {
-  return startMessageLetter(place).u48(place.offset).fixed(deadLetterId, 0, 16).toBytes();
+  return startMessageLetter(place)
+    .u48(letterOffsetField(place.offset))
+    .fixed(deadLetterId, 0, 16)
+    .toBytes();
 }
 
 /** Dead letters of all messages of a partition with one transactionId. */
@@ -221,7 +229,7 @@ export function keyDeadLetterId(key: Uint8Array): Uint8Array {
 }
 
 export function keyLetterOffset(key: Uint8Array): number {
-  return keyU48(key, 27);
+  return readLetterOffset(keyU48(key, 27));
 }
 
 export function keyEphemeralName(key: Uint8Array): string {

@@ -235,9 +235,11 @@ describe('keys', () => {
     expect(inRange(cursor, keyspaces.queueRange(7, 0xffff_fffe))).toBe(false);
     expect(inRange(cursor, keyspaces.keyspaceRange(7))).toBe(true);
     const hash = new Uint8Array(16).fill(7);
-    const place = { queueId: 1, partitionId: 2, hash, offset: 2 ** 48 - 1 };
+    const place = { queueId: 1, partitionId: 2, hash, offset: 2 ** 48 - 2 };
     const byMessage = keyspaces.messageLetterKey(place, new Uint8Array(16).fill(0xff));
-    expect(keyspaces.keyLetterOffset(byMessage)).toBe(2 ** 48 - 1);
+    expect(keyspaces.keyLetterOffset(byMessage)).toBe(2 ** 48 - 2);
+    const noMessage = keyspaces.messageLetterKey({ ...place, offset: -1 }, new Uint8Array(16));
+    expect(keyspaces.keyLetterOffset(noMessage)).toBe(-1);
     expect([...keyspaces.keyMessageLetterId(byMessage)]).toEqual(new Array(16).fill(0xff));
     expect(inRange(byMessage, keyspaces.messageLetterRange(place))).toBe(true);
     const other = { ...place, hash: new Uint8Array(16).fill(8) };

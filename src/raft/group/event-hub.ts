@@ -47,6 +47,10 @@ export class EventHub implements MachineEvents {
     this.each((listener) => listener.granted?.(grant));
   }
 
+  timerDue(due: number): void {
+    this.each((listener) => listener.timerDue?.(due));
+  }
+
   private each(call: (listener: Partial<MachineEvents>) => void): void {
     for (const listener of this.listeners) {
       try {

@@ -1,0 +1,65 @@
+/**
+ * Writing and removing timers: the row, its entry in the due index and the tenant's count always change
+ * together, and everything is folded in the digest.
+ */
+import type { TimerName } from '../tables/timer-keys.js';
+import { timerCountKey, timerDueKey, timerKeyOf } from '../tables/timer-keys.js';
+import {
+  decodeTimerCount,
+  decodeTimerRow,
+  encodeDueEntry,
+  encodeTimerCount,
+  encodeTimerRow,
+  timerDue,
+} from '../tables/timer-row.js';
+import type { TimerRow } from '../tables/timer-row.js';
+import type { ApplyContext } from './context.js';
+
+export function findTimer(context: ApplyContext, name: TimerName): TimerRow | undefined {
+  const value = context.rows.get(timerKeyOf(name));
+  return value === undefined ? undefined : decodeTimerRow(value);
+}
+
+/** Puts a new or changed timer; `before` is the row it replaces. */
+export function putTimer(
+  context: ApplyContext,
+  name: TimerName,
+  row: TimerRow,
+  before: TimerRow | undefined,
+): void {
+  const { rows, digest, effects } = context;
+  const due = timerDue(row);
+  if (before === undefined) addToCount(context, name.tenant, 1);
+  else if (timerDue(before) !== due) rows.delete(timerDueKey(timerDue(before), name));
+  rows.put(timerKeyOf(name), encodeTimerRow(row));
+  rows.put(timerDueKey(due, name), encodeDueEntry());
+  foldName(context, name);
+  digest.number(due);
+  digest.word(row.attempts);
+  digest.word(row.place.crc);
+  digest.bytes(row.messageId);
+  effects.timerDue(due);
+}
+
+export function removeTimer(context: ApplyContext, name: TimerName, row: TimerRow): void {
+  const { rows } = context;
+  rows.delete(timerKeyOf(name));
+  rows.delete(timerDueKey(timerDue(row), name));
+  addToCount(context, name.tenant, -1);
+  foldName(context, name);
+  context.digest.bytes(row.messageId);
+}
+
+function addToCount(context: ApplyContext, tenant: number, delta: number): void {
+  const key = timerCountKey(tenant);
+  const value = context.rows.get(key);
+  const count = (value === undefined ? 0 : decodeTimerCount(value)) + delta;
+  if (count > 0) context.rows.put(key, encodeTimerCount(count));
+  else context.rows.delete(key);
+}
+
+function foldName(context: ApplyContext, name: TimerName): void {
+  context.digest.word(name.tenant);
+  context.digest.text(name.queue);
+  context.digest.text(name.timerKey);
+}
