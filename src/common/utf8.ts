@@ -92,7 +92,15 @@ export function writeCodePoint(code: number, target: Uint8Array, at: number): nu
 
 /** A new array with the UTF-8 form of `text`. */
 export function encodeUtf8(text: string): Uint8Array {
-  return encoder.encode(text);
+  const units = text.length;
+  if (units > SHORT_TEXT_UNITS) return encoder.encode(text);
+  const bytes = new Uint8Array(units);
+  for (let i = 0; i < units; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0x80) return encoder.encode(text);
+    bytes[i] = unit;
+  }
+  return bytes;
 }
 
 /** The text of bytes[start, end); invalid sequences become U+FFFD. */

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Permit } from './admission.js';
+import { BodyPool, releaseBody } from './body-pool.js';
 
 /** A refused body is read on for this many times the limit, then the connection just ends. */
 const MAX_DISCARD_FACTOR = 4;
@@ -33,22 +34,31 @@ export type BodyDone = (error: Error | null, body?: Buffer) => void;
 export function bodyParser(
   rules: BodyRules,
 ): (request: FastifyRequest, payload: IncomingMessage, done: BodyDone) => void {
-  return (request, payload, done) => new BodyRead(rules, request, done).run(payload);
+  const pool = new BodyPool();
+  return (request, payload, done) => new BodyRead({ rules, pool, request, done }).run(payload);
+}
+
+interface BodyReadParts {
+  readonly rules: BodyRules;
+  readonly pool: BodyPool;
+  readonly request: FastifyRequest;
+  readonly done: BodyDone;
 }
 
 class BodyRead {
   private readonly announced: number;
   private readonly permit: Permit | undefined;
+  private readonly rules: BodyRules;
   private chunks: Buffer[] = [];
+  /** Where the pieces of a body of announced length go. */
+  private memory: Buffer | undefined = undefined;
   private received = 0;
   private refusal: Error | null = null;
   private isDone = false;
 
-  constructor(
-    private readonly rules: BodyRules,
-    request: FastifyRequest,
-    private readonly done: BodyDone,
-  ) {
+  constructor(private readonly parts: BodyReadParts) {
+    const { rules, request } = parts;
+    this.rules = rules;
     const length = request.headers['content-length'];
     this.announced = length === undefined ? -1 : Number(length);
     this.permit = length === undefined ? rules.permitOf(request) : undefined;
@@ -73,11 +83,28 @@ class BodyRead {
     this.received += chunk.length;
     if (this.refusal === null) this.judge(chunk);
     if (this.refusal === null) {
-      this.chunks.push(chunk);
+      this.keep(chunk);
       return;
     }
-    this.chunks = [];
+    this.drop();
     if (this.received > this.rules.maxBytes * MAX_DISCARD_FACTOR) this.finish();
+  }
+
+  /** A body in one piece is that piece; one in several pieces is gathered as they come. */
+  private keep(chunk: Buffer): void {
+    const before = this.received - chunk.length;
+    if (before === 0 && this.announced > chunk.length) {
+      this.memory = this.parts.pool.take(this.announced);
+    }
+    // More than announced is refused in the end.
+    if (this.memory === undefined) this.chunks.push(chunk);
+    else if (this.received <= this.announced) chunk.copy(this.memory, before);
+  }
+
+  private drop(): void {
+    this.chunks = [];
+    if (this.memory !== undefined) releaseBody(this.memory);
+    this.memory = undefined;
   }
 
   private judge(chunk: Buffer): void {
@@ -100,13 +127,16 @@ class BodyRead {
   private finish(): void {
     if (this.isDone) return;
     this.isDone = true;
-    const { chunks, refusal } = this;
-    this.chunks = [];
+    const { chunks, refusal, memory } = this;
+    const { done } = this.parts;
     if (refusal !== null) {
-      this.done(refusal);
+      this.drop();
+      done(refusal);
       return;
     }
+    this.chunks = [];
     const [only] = chunks;
-    this.done(null, chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
+    if (memory !== undefined) done(null, memory);
+    else done(null, chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks));
   }
 }

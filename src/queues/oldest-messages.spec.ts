@@ -23,7 +23,7 @@ function viewOf(partition: number, appends: readonly (readonly [number, number, 
     const ids = { bytes: new Uint8Array(count * 45), at: 0, count };
     const fields = { createdAt, entryIndex: 1, blockOffset: 0, blockLength: 0 };
     const key = appendKey(QUEUE, partitionId(partition), base);
-    return [key, encodeAppendRow(fields, ids, null)] as const;
+    return [key, encodeAppendRow(fields, ids, null).slice()] as const;
   });
   let closed = 0;
   const view = {

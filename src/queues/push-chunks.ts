@@ -3,15 +3,10 @@
  * outcome in that chunk's command, or -1. A group that is too large alone is in no chunk: its items
  * answer `error`.
  */
-import { LEFT_OUT, type PushBatch, type PushBatchGroup } from '../machine/commands/push-batch.js';
-import { measurePushBatch, pushGroupBytes } from '../machine/commands/push-batch-encoder.js';
+import { LEFT_OUT } from '../machine/commands/push-batch.js';
+import { pushGroupBytes, type PushGroupSize } from '../machine/commands/push-batch-encoder.js';
 
-export function planChunks(
-  batch: PushBatch,
-  groups: readonly PushBatchGroup[],
-  maxBytes: number,
-): Int32Array[] {
-  const sizes = measurePushBatch(batch, groups);
+export function planChunks(sizes: readonly PushGroupSize[], maxBytes: number): Int32Array[] {
   const chunks: Int32Array[] = [];
   let current: Int32Array | null = null;
   let members = 0;
@@ -21,7 +16,7 @@ export function planChunks(
     const bytes = pushGroupBytes(size);
     if (bytes > maxBytes) return;
     if (current === null || used + bytes > maxBytes) {
-      current = new Int32Array(groups.length).fill(LEFT_OUT);
+      current = new Int32Array(sizes.length).fill(LEFT_OUT);
       chunks.push(current);
       members = 0;
       used = 0;

@@ -1,6 +1,7 @@
 /** Parts of a push: repeats inside a request against a plain map, and cutting into commands. */
 import fc from 'fast-check';
 import { PushBatch } from '../machine/commands/push-batch.js';
+import { measurePushBatch } from '../machine/commands/push-batch-encoder.js';
 import { planChunks } from './push-chunks.js';
 import { RepeatFinder } from '../preparation/repeat-finder.js';
 
@@ -34,7 +35,7 @@ describe('planChunks', () => {
     });
     const group = { queue: 'q', partition: 'p', optionsVersion: 0, encrypted: false };
     const groups = sizes.map(() => group);
-    return planChunks(batch, groups, maxBytes).map((chunk) => [...chunk]);
+    return planChunks(measurePushBatch(batch, groups), maxBytes).map((chunk) => [...chunk]);
   };
 
   it.each([
@@ -67,6 +68,6 @@ describe('planChunks', () => {
     const batch = new PushBatch(1, new Uint8Array(0), new Uint8Array(0));
     batch.groups[0] = 1;
     const group = { queue: 'q', partition: 'p', optionsVersion: 0, encrypted: false };
-    expect(planChunks(batch, [group, group], 1_000).map((chunk) => [...chunk])).toEqual([[-1, 0]]);
+    expect(planChunks(measurePushBatch(batch, [group, group]), 1_000).map((chunk) => [...chunk])).toEqual([[-1, 0]]);
   });
 });

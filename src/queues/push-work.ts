@@ -13,6 +13,8 @@ const EMPTY = new Uint8Array(0);
 const SMALL_ANSWER_ITEMS = 8;
 const ITEM_BYTES = 176;
 const KEPT_WORKS = 64;
+/** A longer command takes memory of its own. */
+const KEPT_COMMAND_BYTES = 256 * 1024;
 /** A work that served more items is not kept: its arrays are large. */
 const KEPT_ITEMS = 16_384;
 
@@ -21,6 +23,19 @@ export class PushWork {
   readonly batch = new PushBatch(0, EMPTY, EMPTY);
   readonly result = new PushResult();
   private readonly writer = new JsonWriter(512);
+  private memory = EMPTY;
+
+  /** Memory for the command of this request; the same for the next one unless it is lost. */
+  commandMemory(bytes: number): Uint8Array {
+    if (bytes > KEPT_COMMAND_BYTES) return new Uint8Array(bytes);
+    if (this.memory.length < bytes) this.memory = new Uint8Array(roomFor(bytes));
+    return this.memory.subarray(0, bytes);
+  }
+
+  /** Somebody may still read the command. */
+  loseCommandMemory(): void {
+    this.memory = EMPTY;
+  }
 
   /** The answer. A small one is made a string when it is sent, so that its memory is free again. */
   render(scan: PushScan, groups: readonly PushBatchGroup[]): Uint8Array {
@@ -34,6 +49,13 @@ export class PushWork {
     this.result.render(writer, scan, groups);
     return writer.length <= SMALL_BYTES ? writer.view() : writer.toBytes();
   }
+}
+
+/** A power of two, so that commands of similar size find room. */
+function roomFor(bytes: number): number {
+  let room = 512;
+  while (room < bytes) room *= 2;
+  return room;
 }
 
 export class PushWorkPool {

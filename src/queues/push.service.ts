@@ -11,6 +11,7 @@ import type { UuidMint } from '../common/uuid-v7.js';
 import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
 import { sendJsonBytes } from '../http/answers.js';
+import { releaseBody } from '../http/body-pool.js';
 import { deadlineAfter } from '../http/deadlines.js';
 import { bodyBytes } from '../http/fastify-setup.js';
 import { implicitDefaults } from '../http/implicit-defaults.js';
@@ -20,7 +21,8 @@ import { Traffic } from '../http/traffic.js';
 import type { PushCommandLimits } from '../machine/commands/catalogue.js';
 import { CommandKind } from '../machine/commands/catalogue.js';
 import type { PushBatchGroup } from '../machine/commands/push-batch.js';
-import { encodePushBatch } from '../machine/commands/push-batch-encoder.js';
+import type { PushEncoding, PushGroupSize } from '../machine/commands/push-batch-encoder.js';
+import { encodePushBatch, measurePushBatch } from '../machine/commands/push-batch-encoder.js';
 import type { CallOptions, Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
 import { Tenancy } from '../tenancy/tenant.js';
@@ -39,6 +41,11 @@ interface PushCall {
   readonly options: CallOptions;
   readonly groups: readonly PushBatchGroup[];
 }
+
+/** One command of the request. */
+type CommandPart = Pick<PushEncoding, 'sizes' | 'chunk' | 'allocate'>;
+
+const newBytes = (bytes: number): Uint8Array => new Uint8Array(bytes);
 
 @Injectable()
 export class PushService {
@@ -65,9 +72,10 @@ export class PushService {
     const options = { deadlineMs: deadlineAfter(this.config.server.defaultTimeoutMs) };
     const tenant = this.tenancy.of(request);
     const work = this.works.acquire();
+    const body = bodyBytes(request);
     try {
       const { scan } = work;
-      const refusal = this.scanner.scanBody(bodyBytes(request), scan);
+      const refusal = this.scanner.scanBody(body, scan);
       if (refusal !== undefined) throw new QueenError(refusal.code, refusal.text);
       if (scan.count === 0) {
         sendJsonBytes(reply, 201, EMPTY_ANSWER);
@@ -79,6 +87,7 @@ export class PushService {
       sendJsonBytes(reply, 201, await this.push(work, { tenant, group, options, groups }));
     } finally {
       this.works.release(work);
+      releaseBody(body);
     }
   }
 
@@ -87,39 +96,62 @@ export class PushService {
     const { scan, batch, result } = work;
     const firstOf = prepareBatch(scan, this.mint, batch);
     result.begin(batch);
-    const chunks = planChunks(batch, call.groups, this.config.planner.entryMaxBytes);
+    const sizes = measurePushBatch(batch, call.groups);
+    const chunks = planChunks(sizes, this.config.planner.entryMaxBytes);
     const [only] = chunks;
-    if (chunks.length === 1 && only !== undefined) await this.submit(work, call, only);
-    else await this.submitAll(work, call, chunks);
+    if (chunks.length === 1 && only !== undefined) {
+      await this.submitOnly(work, call, { sizes, chunk: only });
+    } else await this.submitAll(work, call, { sizes, chunks });
     result.resolveRepeats(firstOf);
     this.traffic.pushMessages += batch.count;
     countByQueue(scan, call.tenant, this.traffic.queues);
     return work.render(scan, call.groups);
   }
 
+  /** The command lies in the work's memory where the group lets go of it with the outcome. */
+  private async submitOnly(
+    work: PushWork,
+    call: PushCall,
+    part: { readonly sizes: readonly PushGroupSize[]; readonly chunk: Int32Array },
+  ): Promise<void> {
+    if (call.group.keepsCommands) {
+      await this.submit(work, call, { ...part, allocate: newBytes });
+      return;
+    }
+    try {
+      await this.submit(work, call, { ...part, allocate: (bytes) => work.commandMemory(bytes) });
+    } catch (error) {
+      work.loseCommandMemory();
+      throw error;
+    }
+  }
+
   /** Waits for every chunk, also when one fails: they all write to the work, which is reused after. */
   private async submitAll(
     work: PushWork,
     call: PushCall,
-    chunks: readonly Int32Array[],
+    parts: { readonly sizes: readonly PushGroupSize[]; readonly chunks: readonly Int32Array[] },
   ): Promise<void> {
-    const submits = chunks.map((chunk) => this.submit(work, call, chunk));
+    const { sizes } = parts;
+    const submits = parts.chunks.map((chunk) =>
+      this.submit(work, call, { sizes, chunk, allocate: newBytes }),
+    );
     for (const settled of await Promise.allSettled(submits)) {
       if (settled.status === 'rejected') throw settled.reason;
     }
   }
 
-  private async submit(work: PushWork, call: PushCall, chunk: Int32Array): Promise<void> {
+  private async submit(work: PushWork, call: PushCall, part: CommandPart): Promise<void> {
     const bytes = encodePushBatch(work.batch, call.groups, {
+      ...part,
       tenant: call.tenant,
-      chunk,
       limits: this.limits,
       crc: recordCrc,
       copy: copyRange,
     });
     const outcome = await call.group.submit({ bytes }, call.options);
     if (outcome.kind !== CommandKind.Push) throw new QueenError('retry');
-    work.result.take(outcome.groups, chunk);
+    work.result.take(outcome.groups, part.chunk);
   }
 }
 

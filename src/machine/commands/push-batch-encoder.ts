@@ -1,5 +1,5 @@
 /**
- * Encodes a push batch into one command: sizes first, one exact allocation, one copy per payload. Two
+ * Encodes a push batch into one command: sizes first, one piece of memory, one copy per payload. Two
  * passes over the arrays; every group keeps a write position, so input order inside a group is kept
  * without sorting. Layout: see push-builder.ts.
  */
@@ -29,7 +29,6 @@ export interface PushGroupSize {
 export function measurePushBatch(
   batch: PushBatch,
   groups: readonly PushBatchGroup[],
-  chunk: Int32Array | null = null,
 ): PushGroupSize[] {
   const sizes = groups.map((group) => ({
     queue: nameBytes(group.queue),
@@ -39,7 +38,7 @@ export function measurePushBatch(
   }));
   for (let i = 0; i < batch.count; i += 1) {
     const group = batch.groups[i]!;
-    if (group < 0 || (chunk !== null && chunk[group]! < 0)) continue;
+    if (group < 0) continue;
     const size = sizes[group]!;
     size.messages += 1;
     size.blockBytes += recordLength(batch, i);
@@ -60,6 +59,10 @@ export interface PushEncoding {
   /** Groups with a negative number here stay out of this command. */
   readonly chunk: Int32Array;
   readonly limits: PushCommandLimits;
+  /** What `measurePushBatch` said of this batch. */
+  readonly sizes: readonly PushGroupSize[];
+  /** Memory for the command: exactly so many bytes, content does not matter. */
+  readonly allocate: (bytes: number) => Uint8Array;
   readonly crc: Crc32;
   /** Copies a long range; the edge knows a way that allocates no view. */
   readonly copy: CopyRange;
@@ -78,18 +81,18 @@ export function encodePushBatch(
   groups: readonly PushBatchGroup[],
   encoding: PushEncoding,
 ): Uint8Array {
-  const sizes = measurePushBatch(batch, groups, encoding.chunk);
-  const used = sizes.filter((size) => size.messages > 0);
+  const { sizes, chunk } = encoding;
+  const used = sizes.filter((size, number) => size.messages > 0 && chunk[number]! >= 0);
   let total = COMMAND_HEADER.body + PUSH_LIMITS_BYTES + varintBytes(used.length);
   for (const size of used) total += pushGroupBytes(size);
-  const target = new Uint8Array(total);
+  const target = encoding.allocate(total);
   let at = writePrologue(target, encoding, used.length);
   const tables = new Float64Array(groups.length);
   const blocks = new Float64Array(groups.length);
   const starts = new Float64Array(groups.length);
   groups.forEach((group, number) => {
     const size = sizes[number]!;
-    if (size.messages === 0) return;
+    if (size.messages === 0 || chunk[number]! < 0) return;
     at = writeGroupHead(target, at, { group, size });
     tables[number] = at;
     const block = at + size.messages * PUSH_MESSAGE_BYTES + 4;

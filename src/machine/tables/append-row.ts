@@ -40,7 +40,10 @@ export interface MessageRegion {
   readonly count: number;
 }
 
-/** Row of the messages whose indexes `kept` lists in ascending order; null keeps all (one copy). */
+/**
+ * Row of the messages whose indexes `kept` lists in ascending order; null keeps all. A view of shared
+ * memory, valid until the next row is encoded: whoever keeps it copies it.
+ */
 export function encodeAppendRow(
   fields: AppendFields,
   region: MessageRegion,
@@ -55,7 +58,7 @@ export function encodeAppendRow(
   writer.u32(fields.blockLength);
   if (kept === null) {
     writer.rawRange(region.bytes, region.at, region.at + region.count * MESSAGE_META_BYTES);
-    return writer.toBytes();
+    return writer.view();
   }
   for (let i = 0; i < kept.length; i++) {
     const index = kept[i]!;
@@ -63,7 +66,7 @@ export function encodeAppendRow(
     const from = region.at + index * MESSAGE_META_BYTES;
     writer.rawRange(region.bytes, from, from + MESSAGE_META_BYTES);
   }
-  return writer.toBytes();
+  return writer.view();
 }
 
 const NOTHING = new Uint8Array(0);

@@ -133,6 +133,11 @@ export interface Group {
   readonly id: GroupId;
   /** Synchronous reads of this node's applied columns; consistent until the next await. */
   readonly tables: Tables;
+  /**
+   * False: the bytes of a submitted command are the caller's again when its outcome came. True: never,
+   * for the log keeps them in memory for followers.
+   */
+  readonly keepsCommands: boolean;
   /** Resolves when this node has applied the command; rejects with a QueenError. */
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome>;
   /** Parks at the leader's dispatcher until a grant applied here, or empty at the deadline minus margin. */

@@ -76,6 +76,7 @@ type Failure = NonNullable<GroupStatus['failure']>;
 export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   readonly id: GroupId;
   readonly tables: Tables;
+  readonly keepsCommands = false;
   private role: GroupStatus['role'] = 'candidate';
   private failure: Failure | null = null;
   private currentTerm: Term;

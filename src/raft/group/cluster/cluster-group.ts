@@ -44,6 +44,7 @@ type Failure = NonNullable<GroupStatus['failure']>;
 export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   readonly id: GroupId;
   readonly tables: Tables;
+  readonly keepsCommands = true;
   private readonly own: ClusterWiring;
   private readonly housekeeping: Housekeeping;
   /** Membership entries on their way through apply. */
