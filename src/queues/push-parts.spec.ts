@@ -68,6 +68,8 @@ describe('planChunks', () => {
     const batch = new PushBatch(1, new Uint8Array(0), new Uint8Array(0));
     batch.groups[0] = 1;
     const group = { queue: 'q', partition: 'p', optionsVersion: 0, encrypted: false };
-    expect(planChunks(measurePushBatch(batch, [group, group]), 1_000).map((chunk) => [...chunk])).toEqual([[-1, 0]]);
+    expect(
+      planChunks(measurePushBatch(batch, [group, group]), 1_000).map((chunk) => [...chunk]),
+    ).toEqual([[-1, 0]]);
   });
 });
