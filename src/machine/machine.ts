@@ -6,6 +6,7 @@
  */
 import type { LogIndex, Micros, Offset, PartitionId, Term } from '../common/ids.js';
 import type { GrantOutcome, Outcome } from './commands/catalogue.js';
+import type { TrimRule } from './commands/retention.js';
 
 /** Highest machine version (= cluster version) this build writes and reads. */
 export const MACHINE_VERSION = 6;
@@ -68,6 +69,16 @@ export interface MachineEvents {
   granted(grant: GrantOutcome): void;
   /** A timer was put that is due at this instant (µs of the log clock). */
   timerDue(due: number): void;
+  /** Retention moved the start of the partition's log. */
+  trimmed(partitionSlot: number, cut: Cut): void;
+  /** The partition is gone with its cursors; its slot may name another one by now. */
+  partitionDropped(queueId: number, partitionSlot: number): void;
+}
+
+/** What retention cut off a partition, and why. */
+export interface Cut {
+  readonly messages: number;
+  readonly rule: TrimRule;
 }
 
 /** Receives what one entry did, command by command, in log order; called after the entry is applied. */

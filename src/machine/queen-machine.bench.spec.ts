@@ -20,6 +20,7 @@ const NO_EVENTS: MachineEvents = {
   ...{ queueCreated: () => undefined, queueConfigured: () => undefined },
   ...{ queueDeleted: () => undefined, registered: () => undefined, appended: () => undefined },
   ...{ cursorChanged: () => undefined, granted: () => undefined, timerDue: () => undefined },
+  ...{ trimmed: () => undefined, partitionDropped: () => undefined },
 };
 
 class BenchHarness extends MachineHarness {

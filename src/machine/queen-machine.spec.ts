@@ -49,6 +49,7 @@ describe('execute', () => {
         ...{ queueCreated: note('queueCreated'), queueConfigured: note('-') },
         ...{ queueDeleted: note('-'), registered: note('-'), appended: note('appended') },
         ...{ cursorChanged: note('-'), granted: note('-'), timerDue: note('-') },
+        ...{ trimmed: note('-'), partitionDropped: note('-') },
       },
     );
     expect(seen).toEqual([

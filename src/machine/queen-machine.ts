@@ -28,6 +28,7 @@ import { PushApplier } from './apply/push.js';
 import type { PushBody } from './apply/push.js';
 import { applyConfigure, applyDeleteQueue } from './apply/queues.js';
 import { applyRegister } from './apply/register.js';
+import { applyDropPartitions, applySealCursors, applyTrimPartitions } from './apply/retention.js';
 import { applyOpenSession } from './apply/sessions.js';
 import { applyFail, applyFire, prefetchFail, prefetchFire } from './apply/timer-fire.js';
 import type { Fire } from './apply/timer-fire.js';
@@ -48,6 +49,11 @@ import { EntryReader } from './commands/entry.js';
 import { commandU48, TENANT_BYTES } from './commands/header.js';
 import { decodeConfigure, decodeDeleteQueue } from './commands/queue.js';
 import { decodeRegister } from './commands/register.js';
+import {
+  decodeDropPartitions,
+  decodeSealCursors,
+  decodeTrimPartitions,
+} from './commands/retention.js';
 import { decodeOpenSession, decodeRaiseVersion } from './commands/session.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './commands/timers.js';
 import { MACHINE_VERSION } from './machine.js';
@@ -324,6 +330,12 @@ class QueenMachine implements Machine {
         return applyFire(context, this.fire(), this.push);
       case CommandKind.FailTimers:
         return applyFail(context, decodeFailTimers(this.body()));
+      case CommandKind.TrimPartitions:
+        return applyTrimPartitions(context, decodeTrimPartitions(this.body()));
+      case CommandKind.DropPartitions:
+        return applyDropPartitions(context, decodeDropPartitions(this.body()));
+      case CommandKind.SealCursors:
+        return applySealCursors(context, decodeSealCursors(this.body()));
       default:
         return unreachable(kind, 'command kind');
     }

@@ -413,6 +413,8 @@ function recorder(events: (readonly [name: string, ...args: unknown[]])[]): Mach
     cursorChanged: note('cursorChanged'),
     granted: note('granted'),
     timerDue: note('timerDue'),
+    trimmed: note('trimmed'),
+    partitionDropped: note('partitionDropped'),
   };
 }
 

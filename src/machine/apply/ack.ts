@@ -68,7 +68,10 @@ function applyTarget(context: ApplyContext, target: AckTarget, place: Place): Ac
   }
   const state = stateOf(context, place, live ? lease : -1);
   const plan = planAck(state, target);
-  const rows = prepareDeadLetters(context, plan.filed, {
+  // What retention cut off under the lease is gone: the cursor passes it, nothing can be filed.
+  const logStart = context.tables.partitions.logStart(place.partition.slot);
+  const filed = plan.filed.filter((signal) => signal.offset >= logStart);
+  const rows = prepareDeadLetters(context, filed, {
     partition: place.partition,
     target,
     groupId: place.group,

@@ -3,7 +3,8 @@
  * nodes and events for coordinators and local waiters. Events are columns of numbers, not closures.
  */
 import type { GrantOutcome, Outcome } from '../commands/catalogue.js';
-import type { MachineEvents, OutcomeSink } from '../machine.js';
+import type { TrimRule } from '../commands/retention.js';
+import type { Cut, MachineEvents, OutcomeSink } from '../machine.js';
 
 const enum EventKind {
   QueueCreated,
@@ -14,7 +15,12 @@ const enum EventKind {
   CursorChanged,
   Granted,
   TimerDue,
+  Trimmed,
+  PartitionDropped,
 }
+
+/** A cut as one number: messages and rule. */
+const RULES = 4;
 
 export class Effects {
   private readonly sessions: number[] = [];
@@ -62,6 +68,14 @@ export class Effects {
   granted(grant: GrantOutcome): void {
     this.event(EventKind.Granted, this.grants.length, 0);
     this.grants.push(grant);
+  }
+
+  trimmed(partitionSlot: number, cut: Cut): void {
+    this.event(EventKind.Trimmed, partitionSlot, cut.messages * RULES + cut.rule);
+  }
+
+  partitionDropped(queueId: number, partitionSlot: number): void {
+    this.event(EventKind.PartitionDropped, queueId, partitionSlot);
   }
 
   /** Outcomes in log order, then events in log order; forgets them first, so a throw repeats nothing. */
@@ -112,5 +126,11 @@ function raise(events: MachineEvents, kind: EventKind, fields: EventFields): voi
       return events.granted(grants[first]!);
     case EventKind.TimerDue:
       return events.timerDue(first);
+    case EventKind.Trimmed: {
+      const rule = (second % RULES) as TrimRule;
+      return events.trimmed(first, { messages: Math.floor(second / RULES), rule });
+    }
+    case EventKind.PartitionDropped:
+      return events.partitionDropped(first, second);
   }
 }

@@ -16,8 +16,8 @@ import type { QueueRow } from '../tables/tables.js';
 import type { ApplyContext } from './context.js';
 import { DuplicateFinder, RepeatTable } from './dedup.js';
 import { createImplicitQueue } from './queues.js';
+import { oldestRecognised } from './recognition.js';
 
-const MICROS_PER_SECOND = 1_000_000;
 const NO_PARTITION = partitionId(0);
 const NOTHING_STATUSES = new Uint8Array(0);
 const NOTHING_OFFSETS = new Float64Array(0);
@@ -165,12 +165,11 @@ export class PushApplier {
 
   /** Undefined when the window is off. */
   private scopeOf(queue: QueueRow, slot: number) {
-    const window = queue.options.dedupWindowSeconds;
-    if (window <= 0) return undefined;
+    if (queue.options.dedupWindowSeconds <= 0) return undefined;
     return {
       queueId: queue.id,
       partitionId: this.context.tables.partitions.id(slot),
-      oldest: this.context.now - window * MICROS_PER_SECOND,
+      oldest: oldestRecognised(queue, this.context.now),
     };
   }
 

@@ -13,6 +13,7 @@ import { CommandKind } from '../commands/catalogue.js';
 import { QUEUE_OPTION_NAMES } from '../commands/queue-options.js';
 import type { QueueRow } from '../tables/tables.js';
 import type { ApplyContext } from './context.js';
+import { noteRecognition } from './recognition.js';
 
 /**
  * Options of a queue that springs into being (§3, second default column). Labels come from the
@@ -79,7 +80,9 @@ export function applyConfigure(context: ApplyContext, command: ConfigureCommand)
     return { kind: CommandKind.Configure, queueId: queue.id, created: true };
   }
   const base = command.replace ? command.defaults : existing.options;
-  existing.options = { ...base, ...command.options };
+  const next = { ...base, ...command.options };
+  noteRecognition(existing, next, context.now);
+  existing.options = next;
   existing.optionsVersion += 1;
   existing.configured = true;
   queues.touch(existing);
@@ -107,6 +110,7 @@ function foldQueue(context: ApplyContext, queue: QueueRow): void {
   const { digest } = context;
   digest.word(queue.id);
   digest.word(queue.optionsVersion);
+  digest.number(queue.recognisedSince);
   for (const name of QUEUE_OPTION_NAMES) {
     const value = queue.options[name];
     if (typeof value === 'string') digest.text(value);

@@ -20,6 +20,7 @@ import { readCommandHeader } from './header.js';
 import { PushBodyView } from './push-view.js';
 import { decodeConfigure, decodeDeleteQueue } from './queue.js';
 import { decodeRegister } from './register.js';
+import { decodeDropPartitions, decodeSealCursors, decodeTrimPartitions } from './retention.js';
 import { decodeOpenSession, decodeRaiseVersion } from './session.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './timers.js';
 import type { TimerOp } from './timers.js';
@@ -120,6 +121,12 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeDropEphemeral(reader);
     case CommandKind.FailTimers:
       return decodeFailTimers(reader);
+    case CommandKind.TrimPartitions:
+      return decodeTrimPartitions(reader);
+    case CommandKind.DropPartitions:
+      return decodeDropPartitions(reader);
+    case CommandKind.SealCursors:
+      return decodeSealCursors(reader);
     default:
       return unreachable(kind, 'command kind');
   }

@@ -26,4 +26,5 @@ export { encodeConfigure, encodeDeleteQueue } from './queue.js';
 export { encodeRegister } from './register.js';
 export { encodeFailTimers, encodeFireTimers, encodeTimers } from './timers.js';
 export type { FailureRules, TimerOpInput, TimerResult, TimersOutcome } from './timers.js';
+export * from './retention.js';
 export { encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';

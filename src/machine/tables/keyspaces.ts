@@ -15,6 +15,7 @@
  *                                              20… key-value
  *   28 timer, 29 due entry, 2a timers of a tenant: see timer-keys.ts
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
+ *   44 garbage partition  u32 queue | u48 partition
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import { keyU32, keyU48, keyU64, KeyWriter } from '../../common/key-writer.js';
@@ -41,6 +42,7 @@ export const KEYSPACE = {
   timers: 0x28,
   timersDue: 0x29,
   timerCounts: 0x2a,
+  garbagePartitions: 0x44,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
@@ -63,6 +65,7 @@ export const RANGE_PURGED_KEYSPACES: readonly number[] = [
   KEYSPACE.messageLetters,
   KEYSPACE.letterIds,
   KEYSPACE.groupLetters,
+  KEYSPACE.garbagePartitions,
 ];
 
 /** Half-open range of keys. */
@@ -154,6 +157,10 @@ export function letterIdKey(queue: number, deadLetterId: Uint8Array): Uint8Array
 
 export function groupLettersKey(queue: number, group: number): Uint8Array {
   return start(KEYSPACE.groupLetters).u32(queue).u32(group).toBytes();
+}
+
+export function garbagePartitionKey(queue: number, partition: number): Uint8Array {
+  return start(KEYSPACE.garbagePartitions).u32(queue).u48(partition).toBytes();
 }
 
 export function garbageQueueKey(queue: number): Uint8Array {

@@ -4,7 +4,7 @@
  * A partition of a deleted queue is invisible at once, long before a purge frees its slot.
  *
  *   f64: id createdAt logStart lastOffset lastAppendAt retainedBytes
- *   i32: queueId name maxRecordBytes deadLetters firstCursor cursorCount nextInQueue (one unused)
+ *   i32: queueId name maxRecordBytes deadLetters firstCursor cursorCount nextInQueue previousInQueue
  */
 import { ByteArena } from '../../common/byte-arena.js';
 import { invariant } from '../../common/invariant.js';
@@ -39,6 +39,7 @@ const DEAD_LETTERS = 15;
 const FIRST_CURSOR = 16;
 const CURSOR_COUNT = 17;
 const NEXT_IN_QUEUE = 18;
+const PREVIOUS_IN_QUEUE = 19;
 const STRIDE_BYTES = 80;
 
 const SHORT_NAME_BYTES = 1536;
@@ -182,6 +183,21 @@ export class PartitionTableImpl implements PartitionTable {
     this.dirty.mark(slot);
   }
 
+  remove(slot: number): void {
+    const state = this.state(slot);
+    invariant(state.live && this.firstCursor(slot) < 0, 'partition is in use');
+    this.addRetained(
+      state,
+      this.logStart(slot) - this.lastOffset(slot) - 1,
+      -this.retainedBytes(slot),
+    );
+    state.deadLetters -= this.deadLetters(slot);
+    state.partitionCount--;
+    this.totals.partitions--;
+    this.unlink(state, slot);
+    this.free(state, slot);
+  }
+
   addDeadLetters(slot: number, delta: number): void {
     const count = this.deadLetters(slot) + delta;
     invariant(count >= 0, 'dead letters below zero', () => ({ partition: this.id(slot) }));
@@ -228,19 +244,9 @@ export class PartitionTableImpl implements PartitionTable {
   /** Purge only: frees the first partition of a deleted queue's chain; it must have no cursors. */
   freeFirst(state: QueueState): void {
     const slot = state.firstPartition;
-    const { records } = this;
     invariant(!state.live && this.firstCursor(slot) < 0, 'partition is in use');
-    state.firstPartition = records.int(slot, NEXT_IN_QUEUE);
-    if (state.firstPartition < 0) state.lastPartition = -1;
-    const id = this.id(slot);
-    this.deletedRows.push(partitionKey(state.id, id));
-    this.dirty.unmark(slot);
-    const name = records.unsigned(slot, NAME);
-    const bytes = this.nameBytes(name);
-    this.byName.remove(murmur3x32(bytes, 0, bytes.length, state.id), slot);
-    this.ids.remove(id);
-    this.names.release(name);
-    records.release(slot);
+    this.unlink(state, slot);
+    this.free(state, slot);
   }
 
   flush(rows: RowPort): void {
@@ -302,6 +308,7 @@ export class PartitionTableImpl implements PartitionTable {
     records.setInt(slot, NAME, this.names.append(name));
     records.setInt(slot, FIRST_CURSOR, -1);
     records.setInt(slot, NEXT_IN_QUEUE, -1);
+    records.setInt(slot, PREVIOUS_IN_QUEUE, state.lastPartition);
     if (state.lastPartition < 0) state.firstPartition = slot;
     else records.setInt(state.lastPartition, NEXT_IN_QUEUE, slot);
     state.lastPartition = slot;
@@ -310,6 +317,31 @@ export class PartitionTableImpl implements PartitionTable {
     this.byName.add(hash, slot);
     this.ids.add(id, slot);
     return slot;
+  }
+
+  /** Takes the partition out of its queue's chain. */
+  private unlink(state: QueueState, slot: number): void {
+    const { records } = this;
+    const next = records.int(slot, NEXT_IN_QUEUE);
+    const previous = records.int(slot, PREVIOUS_IN_QUEUE);
+    if (previous < 0) state.firstPartition = next;
+    else records.setInt(previous, NEXT_IN_QUEUE, next);
+    if (next < 0) state.lastPartition = previous;
+    else records.setInt(next, PREVIOUS_IN_QUEUE, previous);
+  }
+
+  /** Gives the slot of an unlinked partition back, its name and its row up. */
+  private free(state: QueueState, slot: number): void {
+    const { records } = this;
+    const id = this.id(slot);
+    this.deletedRows.push(partitionKey(state.id, id));
+    this.dirty.unmark(slot);
+    const name = records.unsigned(slot, NAME);
+    const bytes = this.nameBytes(name);
+    this.byName.remove(murmur3x32(bytes, 0, bytes.length, state.id), slot);
+    this.ids.remove(id);
+    this.names.release(name);
+    records.release(slot);
   }
 
   private addRetained(state: QueueState, messages: number, bytes: number): void {

@@ -22,6 +22,7 @@ export class QueueState implements QueueRow {
   readonly createdAt: Micros;
   options: QueueOptions;
   optionsVersion = 1;
+  recognisedSince = 0;
   configured = false;
   /** False once deleted: its partitions, cursors and leases no longer exist for anyone. */
   live: boolean;

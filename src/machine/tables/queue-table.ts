@@ -122,6 +122,7 @@ export class QueueTableImpl implements QueueTable {
     const state = new QueueState({ id, ...row, live: true });
     state.optionsVersion = row.optionsVersion;
     state.configured = row.configured;
+    state.recognisedSince = row.recognisedSince;
     invariant(this.find(row.tenant, row.name) === undefined, 'two queues of one name', { id });
     this.link(state);
   }

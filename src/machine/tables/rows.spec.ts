@@ -121,8 +121,12 @@ describe('row codecs', () => {
       minPopWaitTime: 20,
     };
     const place = { tenant: tenantId(3), name: 'q', createdAt: micros(8) };
-    const queue = { ...place, optionsVersion: 4, configured: true, options };
+    const queue = { ...place, optionsVersion: 4, recognisedSince: 21, configured: true, options };
     expect(small.decodeQueueRow(small.encodeQueueRow(queue))).toEqual(queue);
+    // Version 1 had no recognisedSince: 8 bytes behind version, flag, tenant, time and version.
+    const row = small.encodeQueueRow(queue);
+    const older = Uint8Array.from([1, ...row.subarray(1, 18), ...row.subarray(26)]);
+    expect(small.decodeQueueRow(older)).toEqual({ ...queue, recognisedSince: 0 });
   });
 
   it('refuses a newer version and trailing or missing bytes of every row', () => {

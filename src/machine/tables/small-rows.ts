@@ -3,8 +3,9 @@
  * ids stand in the key.
  *
  *   02 tenant        u8 version=1 | 16B uuid
- *   03 queue         u8 version=1 | u8 flags(1 configured) | u32 tenant | u64 createdAt
- *                    | u32 optionsVersion | str name | options (see commands/queue-options.ts)
+ *   03 queue         u8 version=2 | u8 flags(1 configured) | u32 tenant | u64 createdAt
+ *                    | u32 optionsVersion | u64 recognisedSince (from version 2 on)
+ *                    | str name | options (see commands/queue-options.ts)
  *   04 group name    u8 version=1 | u32 tenant | str name
  *   05 registration  u8 version=1 | u8 mode | u8 flags(1 conflation) | u64 instant
  *                    | u64 registeredAt | str namespace | str task
@@ -19,6 +20,7 @@ import { beginRow, openRow } from './row-codec.js';
 import type { QueueRow, RegistrationRow } from './tables.js';
 
 const VERSION = 1;
+const QUEUE_VERSION = 2;
 
 export function encodeTenantRow(uuid: Uint8Array): Uint8Array {
   const writer = beginRow(VERSION);
@@ -36,30 +38,32 @@ export function decodeTenantRow(value: Uint8Array): Uint8Array {
 
 export type StoredQueue = Pick<
   QueueRow,
-  'tenant' | 'name' | 'createdAt' | 'optionsVersion' | 'configured'
+  'tenant' | 'name' | 'createdAt' | 'optionsVersion' | 'recognisedSince' | 'configured'
 > & { readonly options: QueueOptions };
 
 export function encodeQueueRow(queue: StoredQueue): Uint8Array {
-  const writer = beginRow(VERSION);
+  const writer = beginRow(QUEUE_VERSION);
   writer.u8(queue.configured ? 1 : 0);
   writer.u32(queue.tenant);
   writer.u64(queue.createdAt);
   writer.u32(queue.optionsVersion);
+  writer.u64(queue.recognisedSince);
   writer.string(queue.name);
   writeQueueOptions(writer, queue.options);
   return writer.toBytes();
 }
 
 export function decodeQueueRow(value: Uint8Array): StoredQueue {
-  const reader = openRow(value, VERSION, 'queue row');
+  const reader = openRow(value, QUEUE_VERSION, 'queue row');
   const configured = (reader.u8() & 1) !== 0;
   const tenant = tenantId(reader.u32());
   const createdAt = micros(reader.u64());
   const optionsVersion = reader.u32();
+  const recognisedSince = value[0] === 1 ? 0 : reader.u64();
   const name = reader.string();
   const options = readAllQueueOptions(reader);
   reader.expectEnd();
-  return { tenant, name, createdAt, optionsVersion, configured, options };
+  return { tenant, name, createdAt, optionsVersion, recognisedSince, configured, options };
 }
 
 export interface StoredGroup {

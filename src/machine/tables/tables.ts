@@ -14,6 +14,8 @@ export interface QueueRow {
   readonly name: string;
   readonly createdAt: Micros;
   options: QueueOptions;
+  /** Appends stamped earlier are not recognised by transactionId any more, µs (apply/recognition). */
+  recognisedSince: number;
   /** Counts configure calls; 0 never occurs. */
   optionsVersion: number;
   /** False for queues that sprang into being by a push or pop and were never configured. */
@@ -87,6 +89,8 @@ export interface PartitionTable {
   setLogStart(slot: number, offset: number, removedBytes?: number): void;
   /** Also counts on the queue. */
   addDeadLetters(slot: number, delta: number): void;
+  /** Deletes a partition without cursors; the slot may be reused at once. */
+  remove(slot: number): void;
   readonly count: number;
 }
 

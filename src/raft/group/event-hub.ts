@@ -3,7 +3,7 @@
  * listener: it is logged and the others still hear the event, for apply must never fail on it.
  */
 import type { GrantOutcome } from '../../machine/commands/catalogue.js';
-import type { MachineEvents } from '../../machine/machine.js';
+import type { Cut, MachineEvents } from '../../machine/machine.js';
 import type { GroupLog } from './ports.js';
 
 export class EventHub implements MachineEvents {
@@ -49,6 +49,14 @@ export class EventHub implements MachineEvents {
 
   timerDue(due: number): void {
     this.each((listener) => listener.timerDue?.(due));
+  }
+
+  trimmed(partitionSlot: number, cut: Cut): void {
+    this.each((listener) => listener.trimmed?.(partitionSlot, cut));
+  }
+
+  partitionDropped(queueId: number, partitionSlot: number): void {
+    this.each((listener) => listener.partitionDropped?.(queueId, partitionSlot));
   }
 
   private each(call: (listener: Partial<MachineEvents>) => void): void {
