@@ -12,16 +12,15 @@ import { UUID_TEXT_BYTES, writeUuidText } from '../common/uuid-v7.js';
 import { MESSAGE_FLAG } from '../machine/commands/index.js';
 import type { PushBatch } from '../machine/commands/push-batch.js';
 import { LEFT_OUT } from '../machine/commands/push-batch.js';
-import { RepeatFinder } from './repeat-finder.js';
+import type { RepeatFinder } from './repeat-finder.js';
 
 const MAX_TRANSACTION_ID_BYTES = 65_535;
 const ID_BYTES = 16;
-/** Nothing repeats in a request of one item. */
 const NO_REPEATS = new Int32Array(0);
 
 /**
  * Index of the first item with the same target and transactionId per item, or -1: the item is its own
- * first. Empty when nothing can repeat.
+ * first. Empty when nothing repeats.
  */
 export type FirstOf = Int32Array;
 
@@ -54,25 +53,34 @@ function nameText(scan: PushScan, target: number): string | undefined {
   });
 }
 
+/** What is filled and used while a request is prepared. */
+export interface PreparationParts {
+  readonly batch: PushBatch;
+  readonly repeats: RepeatFinder;
+}
+
 /** Fills the batch with every item of the scan. */
-export function prepareBatch(scan: PushScan, mint: UuidMint, batch: PushBatch): FirstOf {
+export function prepareBatch(scan: PushScan, mint: UuidMint, parts: PreparationParts): FirstOf {
   const { count } = scan;
+  const { batch } = parts;
   const textsAt = scan.arena.reserve(count * UUID_TEXT_BYTES);
   batch.reset(count, scan.body, scan.arena.bytes);
   for (let i = 0; i < count; i += 1) {
     mint.mintInto(batch.ids, i * ID_BYTES);
     takeItem(scan, batch, { item: i, textAt: textsAt + i * UUID_TEXT_BYTES });
   }
-  return count === 1 ? NO_REPEATS : collapseRepeats(scan, batch);
+  return count === 1 ? NO_REPEATS : collapseRepeats(scan, parts);
 }
 
 /** Leaves repeats out of the batch. */
-function collapseRepeats(scan: PushScan, batch: PushBatch): FirstOf {
-  const firstOf = new Int32Array(scan.count).fill(-1);
-  const repeats = new RepeatFinder(scan.count, batch.hashes);
+function collapseRepeats(scan: PushScan, parts: PreparationParts): FirstOf {
+  const { batch, repeats } = parts;
+  let firstOf = NO_REPEATS;
+  repeats.begin(scan.count, batch.hashes);
   for (let i = 0; i < scan.count; i += 1) {
     const first = repeats.firstWith(i, scan.targetOf[i] ?? 0);
     if (first < 0) continue;
+    if (firstOf.length === 0) firstOf = new Int32Array(scan.count).fill(-1);
     batch.groups[i] = LEFT_OUT;
     firstOf[i] = first;
   }

@@ -1,25 +1,27 @@
 /**
  * Finds repeats of (target, transactionId) inside one request: open addressing over the 16-byte hashes,
- * positions only. A request of one item costs nothing.
+ * positions only. Its memory serves the next request.
  */
 export class RepeatFinder {
-  private readonly slots: Int32Array;
-  private readonly targets: Uint32Array;
-  private readonly mask: number;
+  private slots = new Int32Array(0);
+  private targets = new Uint32Array(0);
+  private hashes: Uint8Array = new Uint8Array(0);
+  private mask = 0;
 
-  constructor(
-    count: number,
-    private readonly hashes: Uint8Array,
-  ) {
-    const size = count < 2 ? 0 : 2 ** Math.ceil(Math.log2(count * 2));
-    this.slots = new Int32Array(size);
-    this.targets = new Uint32Array(size === 0 ? 0 : count);
+  /** Begins a request of so many items, whose hashes (16 B each) stand in `hashes`. */
+  begin(count: number, hashes: Uint8Array): void {
+    let size = 2;
+    while (size < count * 2) size *= 2;
+    if (size > this.slots.length) {
+      this.slots = new Int32Array(size);
+      this.targets = new Uint32Array(size);
+    } else this.slots.fill(0, 0, size);
+    this.hashes = hashes;
     this.mask = size - 1;
   }
 
   /** Index of an earlier item with the same target and hash, or -1 after remembering this one. */
   firstWith(item: number, target: number): number {
-    if (this.slots.length === 0) return -1;
     let slot = (this.word(item) ^ Math.imul(target, 0x9e3779b1)) & this.mask;
     for (;;) {
       const seen = (this.slots[slot] ?? 0) - 1;

@@ -8,12 +8,13 @@ import { RepeatFinder } from '../preparation/repeat-finder.js';
 describe('RepeatFinder', () => {
   it('finds the first of equals per target, like a map', () => {
     const items = fc.array(fc.record({ id: fc.nat(5), target: fc.nat(3) }), { maxLength: 60 });
+    const finder = new RepeatFinder();
     fc.assert(
       fc.property(items, (list) => {
         const hashes = new Uint8Array(list.length * 16);
         // Equal low words: every id falls on the same place of the table.
         list.forEach(({ id }, i) => (hashes[i * 16 + 9] = id));
-        const finder = new RepeatFinder(list.length, hashes);
+        finder.begin(list.length, hashes);
         const firsts = new Map<string, number>();
         list.forEach(({ id, target }, i) => {
           const key = `${id}/${target}`;

@@ -7,11 +7,10 @@ import { PushScan } from '../common/json/push-scan.js';
 import { SMALL_BYTES } from '../http/answers.js';
 import type { PushBatchGroup } from '../machine/commands/push-batch.js';
 import { PushBatch } from '../machine/commands/push-batch.js';
+import { RepeatFinder } from '../preparation/repeat-finder.js';
 import { PushResult } from './push-result.js';
 
 const EMPTY = new Uint8Array(0);
-const SMALL_ANSWER_ITEMS = 8;
-const ITEM_BYTES = 176;
 const KEPT_WORKS = 64;
 /** A longer command takes memory of its own. */
 const KEPT_COMMAND_BYTES = 256 * 1024;
@@ -22,6 +21,7 @@ export class PushWork {
   readonly scan = new PushScan();
   readonly batch = new PushBatch(0, EMPTY, EMPTY);
   readonly result = new PushResult();
+  readonly repeats = new RepeatFinder();
   private readonly writer = new JsonWriter(512);
   private memory = EMPTY;
 
@@ -40,11 +40,6 @@ export class PushWork {
   /** The answer. A small one is made a string when it is sent, so that its memory is free again. */
   render(scan: PushScan, groups: readonly PushBatchGroup[]): Uint8Array {
     const { writer } = this;
-    if (this.batch.count > SMALL_ANSWER_ITEMS) {
-      const own = new JsonWriter(ITEM_BYTES * this.batch.count);
-      this.result.render(own, scan, groups);
-      return own.view();
-    }
     writer.clear();
     this.result.render(writer, scan, groups);
     return writer.length <= SMALL_BYTES ? writer.view() : writer.toBytes();

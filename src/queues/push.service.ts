@@ -94,7 +94,7 @@ export class PushService {
   /** Submits and renders. One command as a rule, several only when the request is too large for one. */
   private async push(work: PushWork, call: PushCall): Promise<Uint8Array> {
     const { scan, batch, result } = work;
-    const firstOf = prepareBatch(scan, this.mint, batch);
+    const firstOf = prepareBatch(scan, this.mint, work);
     result.begin(batch);
     const sizes = measurePushBatch(batch, call.groups);
     const chunks = planChunks(sizes, this.config.planner.entryMaxBytes);
