@@ -1,6 +1,8 @@
 /** The list of modules; nothing else. */
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AdminModule } from './admin/admin.module.js';
+import { AuthModule } from './auth/auth.module.js';
+import type { BuiltAuth } from './auth/build.js';
 import type { QueenConfig } from './config/index.js';
 import { ConfigModule } from './config/index.js';
 import { ConsumerGroupsModule } from './consumer-groups/consumer-groups.module.js';
@@ -22,6 +24,8 @@ export interface AppParts {
   readonly config: QueenConfig;
   readonly logger: Logger;
   readonly http: HttpParts;
+  /** Null when no tokens are checked. */
+  readonly auth: BuiltAuth | null;
 }
 
 @Module({})
@@ -33,6 +37,7 @@ export class AppModule {
         ConfigModule.forRoot(parts.config),
         LoggingModule.forRoot(parts.logger),
         HttpModule.forRoot(parts.http),
+        AuthModule.forRoot(parts.auth),
         RaftModule,
         CoordinatorsModule,
         QueuesModule,

@@ -68,7 +68,24 @@ function deriveAuth(auth: ParsedConfig['auth'], warnings: string[]): AuthConfig 
       `JWT_ENABLED=true with JWT_ALGORITHM=${algorithm} needs ${needed}`,
     );
   }
+  if (auth.enabled && auth.jwksUrl !== null) checkJwksUrl(auth.jwksUrl, warnings);
   return { ...auth, algorithm: algorithm ?? 'HS256' };
+}
+
+/** The address may carry a secret and is not repeated. */
+function checkJwksUrl(text: string, warnings: string[]): void {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new ConfigError('JWT_JWKS_URL', 'JWT_JWKS_URL must be an http:// or https:// address');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ConfigError('JWT_JWKS_URL', 'JWT_JWKS_URL must carry no user name and no password');
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
+    warnings.push(
+      'JWT_JWKS_URL is plain HTTP: whoever can change its answers on the way can sign tokens',
+    );
+  }
 }
 
 /** HS* and auto boot with any key; RS* and EdDSA need a public one. */

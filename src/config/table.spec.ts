@@ -103,6 +103,7 @@ it('marks whatever sounds like a secret', () => {
 it('describes the configuration without a secret in it', () => {
   const secrets: Record<string, string> = { JWT_ENABLED: 'true' };
   for (const { variable } of rows) if (variable.secret) secrets[variable.name] = 'hush-hush';
+  secrets.JWT_JWKS_URL = 'https://keys/?hush-hush';
   secrets.QUEEN_ENCRYPTION_KEY = 'deadbeef'.repeat(8);
   const lines = describeConfig(loadConfig(secrets).config);
   const printed = JSON.stringify(lines);

@@ -1,11 +1,13 @@
 /**
- * Puts the access level of every route into its description: read from the `@Access` metadata the guard
- * reads, so that the document cannot say something else. A route without a level is a mistake.
+ * Puts the access level of every route into its description, with the answers of those it does not let
+ * pass: read from the `@Access` metadata the guard reads, so that the document cannot say something
+ * else. A route without a level is a mistake.
  */
 import { ModulesContainer } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_METADATA, type AccessLevel } from '../auth/access.js';
+import { declareAuthentication } from './authentication.js';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
 
@@ -23,6 +25,7 @@ export function describeAccess(app: INestApplication, document: OpenAPIObject): 
       if (level === undefined) throw new Error(`${operation.operationId} declares no access level`);
       const text = operation.description ?? '';
       operation.description = `${text}${text === '' ? '' : '\n\n'}Access level: \`${level}\`.`;
+      if (level !== 'public') declareAuthentication(operation);
     }
   }
 }

@@ -6,6 +6,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { BROKER_VERSION } from '../common/version.js';
+import { BEARER } from './authentication.js';
 import { describeAccess, operationIdOf } from './access-levels.js';
 import { secureRoutes } from './security-headers.js';
 import { DESCRIPTION, TAGS } from './texts.js';
@@ -27,6 +28,7 @@ export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
     .setDescription(DESCRIPTION)
     .setVersion(BROKER_VERSION)
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, BEARER)
     .addServer('/', 'The node that served this page; every node of a cluster takes every call.');
   for (const { name, description } of TAGS) builder.addTag(name, description);
   const document = SwaggerModule.createDocument(app, builder.build(), {

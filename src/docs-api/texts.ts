@@ -8,8 +8,8 @@ takes a **lease** on the partitions it claims; an ack settles what was delivered
   per item: status 200 or 201 does not mean that every item succeeded.
 * A 5xx on a write means that it may have been applied: repeat it with the same \`transactionId\` or lease.
 * An unknown path is 404 \`no_such_route\`; a known path with another method is 405 with \`Allow\`.
-* Access levels are role sets: \`write-only\` can push and nothing else. Levels are declared; this build
-  does not check tokens yet.
+* With \`JWT_ENABLED=true\` every route that is not public takes \`Authorization: Bearer <token>\`. Access
+  levels are role sets: \`write-only\` can push and nothing else.
 
 Try it in this order: configure, push, pop, ack. The examples fit together on a fresh broker.`;
 

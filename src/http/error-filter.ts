@@ -38,6 +38,7 @@ export class ErrorFilter implements ExceptionFilter {
     else if (error instanceof QueryTextError) sendText(reply, 400, error.message);
     else if (error instanceof NotFoundException) this.notFound(request, reply);
     else if (error instanceof HttpException) {
+      if (error.getStatus() === 401) void reply.header('www-authenticate', 'Bearer');
       sendJson(reply, error.getStatus(), { error: error.message });
     } else this.framework(error, request, reply);
   }

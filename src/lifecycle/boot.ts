@@ -6,6 +6,9 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import { AppModule } from '../app.module.js';
+import { attachAuth } from '../auth/auth-hook.js';
+import { buildAuth } from '../auth/build.js';
+import { publishAccessLevels } from '../auth/route-levels.js';
 import type { QueenConfig } from '../config/index.js';
 import { ConfigError } from '../config/index.js';
 import { setUpDocs } from '../docs-api/setup.js';
@@ -17,12 +20,6 @@ import { NestLogger } from '../logging/index.js';
 
 /** What was asked for and is not built must stop the boot: it protects something. */
 function refuseUnbuilt(config: QueenConfig): void {
-  if (config.auth.enabled) {
-    throw new ConfigError(
-      'JWT_ENABLED',
-      'JWT_ENABLED: this build checks no tokens yet; leave it unset',
-    );
-  }
   if (config.security.encryptionKey !== null) {
     throw new ConfigError(
       'QUEEN_ENCRYPTION_KEY',
@@ -43,16 +40,16 @@ export async function createApp(
     random: Math.random,
   });
   const adapter = createAdapter({ maxBodyBytes: config.server.maxBodyBytes });
-  attachHooks(adapter.getInstance<FastifyInstance>(), {
-    routes,
-    admission,
-    maxBodyBytes: config.server.maxBodyBytes,
-  });
+  const auth = await buildAuth(config.auth, logger.child('auth'));
+  const fastify = adapter.getInstance<FastifyInstance>();
+  attachAuth(fastify, auth);
+  attachHooks(fastify, { routes, admission, maxBodyBytes: config.server.maxBodyBytes });
   const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot({ config, logger, http: { routes, admission } }),
+    AppModule.forRoot({ config, logger, http: { routes, admission }, auth }),
     adapter,
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
+  publishAccessLevels(app);
   setUpDocs(app);
   await app.init();
   return app;

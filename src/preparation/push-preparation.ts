@@ -59,12 +59,18 @@ export interface PreparationParts {
   readonly repeats: RepeatFinder;
 }
 
-/** Fills the batch with every item of the scan. */
-export function prepareBatch(scan: PushScan, mint: UuidMint, parts: PreparationParts): FirstOf {
+/** Fills the batch with every item of the scan; `producerSub` is stamped on each. */
+export function prepareBatch(
+  scan: PushScan,
+  mint: UuidMint,
+  parts: PreparationParts,
+  producerSub: Uint8Array | null,
+): FirstOf {
   const { count } = scan;
   const { batch } = parts;
   const textsAt = scan.arena.reserve(count * UUID_TEXT_BYTES);
   batch.reset(count, scan.body, scan.arena.bytes);
+  batch.producerSub = producerSub;
   for (let i = 0; i < count; i += 1) {
     mint.mintInto(batch.ids, i * ID_BYTES);
     takeItem(scan, batch, { item: i, textAt: textsAt + i * UUID_TEXT_BYTES });
@@ -104,7 +110,8 @@ function takeItem(
   batch.idStarts[i] = start;
   batch.idEnds[i] = end;
   batch.inArena[i] = inArena ? 1 : 0;
-  batch.flags[i] = own ? MESSAGE_FLAG.clientId : 0;
+  batch.flags[i] =
+    (own ? MESSAGE_FLAG.clientId : 0) | (batch.producerSub === null ? 0 : MESSAGE_FLAG.producerSub);
   batch.payloadStarts[i] = scan.payloadStarts[i] ?? 0;
   batch.payloadEnds[i] = scan.payloadEnds[i] ?? 0;
   murmur3x128Into(inArena ? batch.arena : batch.body, start, end, batch.hashes, i * ID_BYTES);

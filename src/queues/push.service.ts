@@ -4,6 +4,7 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { producerSubOf } from '../auth/identity.js';
 import { QueenError } from '../common/errors.js';
 import type { PushScan } from '../common/json/push-scan.js';
 import { PushScanner } from '../common/json/push-scanner.js';
@@ -40,6 +41,7 @@ interface PushCall {
   readonly group: Group;
   readonly options: CallOptions;
   readonly groups: readonly PushBatchGroup[];
+  readonly producerSub: Uint8Array | null;
 }
 
 /** One command of the request. */
@@ -84,7 +86,9 @@ export class PushService {
       const group = this.groups.ofTenant(tenant);
       checkItems(scan, group);
       const groups = appendGroups(scan, group, tenant);
-      sendJsonBytes(reply, 201, await this.push(work, { tenant, group, options, groups }));
+      const producerSub = producerSubOf(request);
+      const call = { tenant, group, options, groups, producerSub };
+      sendJsonBytes(reply, 201, await this.push(work, call));
     } finally {
       this.works.release(work);
       releaseBody(body);
@@ -94,7 +98,7 @@ export class PushService {
   /** Submits and renders. One command as a rule, several only when the request is too large for one. */
   private async push(work: PushWork, call: PushCall): Promise<Uint8Array> {
     const { scan, batch, result } = work;
-    const firstOf = prepareBatch(scan, this.mint, work);
+    const firstOf = prepareBatch(scan, this.mint, work, call.producerSub);
     result.begin(batch);
     const sizes = measurePushBatch(batch, call.groups);
     const chunks = planChunks(sizes, this.config.planner.entryMaxBytes);

@@ -33,7 +33,7 @@ async function serve(harness: GroupHarness): Promise<NestFastifyApplication> {
       close: () => harness.close(),
     },
   ]);
-  const parts = { config, logger: silentLogger, http: { routes, admission } };
+  const parts = { config, logger: silentLogger, http: { routes, admission }, auth: null };
   const module = await Test.createTestingModule({ imports: [AppModule.forRoot(parts)] })
     .overrideProvider(Groups)
     .useValue(groups)

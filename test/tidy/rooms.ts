@@ -95,6 +95,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       'config',
       'logging',
       'http',
+      'auth',
       'raft/index',
       'coordinators/index',
       'app.module',
