@@ -7,6 +7,7 @@
 import type { LogIndex, Micros, Offset, PartitionId, Term } from '../common/ids.js';
 import type { GrantOutcome, Outcome } from './commands/catalogue.js';
 import type { TrimRule } from './commands/retention.js';
+import type { QuotaKind, SwitchName } from './commands/controls.js';
 
 /** Highest machine version (= cluster version) this build writes and reads. */
 export const MACHINE_VERSION = 6;
@@ -73,6 +74,12 @@ export interface MachineEvents {
   trimmed(partitionSlot: number, cut: Cut): void;
   /** The partition is gone with its cursors; its slot may name another one by now. */
   partitionDropped(queueId: number, partitionSlot: number): void;
+  /** An operator's switch flipped. */
+  switched(name: SwitchName, on: boolean): void;
+  /** A tenant's quota of this kind was set. */
+  quotaSet(kind: QuotaKind): void;
+  /** Everything of the tenant number is gone. */
+  tenantPurged(tenantId: number): void;
 }
 
 /** What retention cut off a partition, and why. */

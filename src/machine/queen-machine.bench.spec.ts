@@ -21,6 +21,7 @@ const NO_EVENTS: MachineEvents = {
   ...{ queueDeleted: () => undefined, registered: () => undefined, appended: () => undefined },
   ...{ cursorChanged: () => undefined, granted: () => undefined, timerDue: () => undefined },
   ...{ trimmed: () => undefined, partitionDropped: () => undefined },
+  ...{ switched: () => undefined, quotaSet: () => undefined, tenantPurged: () => undefined },
 };
 
 class BenchHarness extends MachineHarness {

@@ -50,6 +50,7 @@ describe('execute', () => {
         ...{ queueDeleted: note('-'), registered: note('-'), appended: note('appended') },
         ...{ cursorChanged: note('-'), granted: note('-'), timerDue: note('-') },
         ...{ trimmed: note('-'), partitionDropped: note('-') },
+        ...{ switched: note('-'), quotaSet: note('-'), tenantPurged: note('-') },
       },
     );
     expect(seen).toEqual([

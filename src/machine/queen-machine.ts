@@ -23,7 +23,9 @@ import {
 } from './apply/dead-letter-replay.js';
 import type { Replay } from './apply/dead-letter-replay.js';
 import { applyDeclareEphemeral, applyDropEphemeral } from './apply/ephemeral.js';
+import { applyPurgeTenant, applySetQuota, applySetSwitches } from './apply/controls.js';
 import { applyExtend } from './apply/extend.js';
+import { applyKvCall, applyKvSweep, prefetchKvCall, prefetchKvSweep } from './apply/kv.js';
 import { PushApplier } from './apply/push.js';
 import type { PushBody } from './apply/push.js';
 import { applyConfigure, applyDeleteQueue } from './apply/queues.js';
@@ -43,10 +45,12 @@ import {
   decodeSeekCursors,
   decodeUpdateSubscription,
 } from './commands/consumer-groups.js';
+import { decodePurgeTenant, decodeSetQuota, decodeSetSwitches } from './commands/controls.js';
 import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './commands/dead-letters.js';
 import { decodeDeclareEphemeral, decodeDropEphemeral } from './commands/ephemeral.js';
 import { EntryReader } from './commands/entry.js';
 import { commandU48, TENANT_BYTES } from './commands/header.js';
+import { decodeKvCall, decodeKvSweep } from './commands/kv.js';
 import { decodeConfigure, decodeDeleteQueue } from './commands/queue.js';
 import { decodeRegister } from './commands/register.js';
 import {
@@ -261,6 +265,10 @@ class QueenMachine implements Machine {
         return prefetchFire(context, this.fire(), push, sink);
       case CommandKind.FailTimers:
         return prefetchFail(context, decodeFailTimers(this.body()), sink);
+      case CommandKind.KvCall:
+        return prefetchKvCall(context, decodeKvCall(this.body()), sink);
+      case CommandKind.KvSweep:
+        return prefetchKvSweep(decodeKvSweep(this.body()), sink);
       default:
         return;
     }
@@ -336,6 +344,17 @@ class QueenMachine implements Machine {
         return applyDropPartitions(context, decodeDropPartitions(this.body()));
       case CommandKind.SealCursors:
         return applySealCursors(context, decodeSealCursors(this.body()));
+      case CommandKind.KvCall:
+        return applyKvCall(context, decodeKvCall(this.body()));
+      case CommandKind.KvSweep:
+        return applyKvSweep(context, decodeKvSweep(this.body()));
+      case CommandKind.SetSwitches:
+        return applySetSwitches(context, decodeSetSwitches(this.body()));
+      case CommandKind.SetQuota:
+        return applySetQuota(context, decodeSetQuota(this.body()));
+      case CommandKind.PurgeTenant:
+        decodePurgeTenant(this.body());
+        return applyPurgeTenant(context);
       default:
         return unreachable(kind, 'command kind');
     }

@@ -1,6 +1,6 @@
 /** Builds the machine of a group and what the group needs of its formats. */
 import { DecodeError } from '../common/binary-reader.js';
-import { logIndex, type LogIndex } from '../common/ids.js';
+import { logIndex, type LogIndex, type QueueId, type TenantId } from '../common/ids.js';
 import { checkCommand } from '../machine/commands/check.js';
 import { encodeUnclaim } from '../machine/commands/claim.js';
 import { commandU32 } from '../machine/commands/header.js';
@@ -19,9 +19,11 @@ import {
   keyspaceRange,
   queueRange,
   RANGE_PURGED_KEYSPACES,
+  TENANT_PURGED_KEYSPACES,
+  tenantRange,
 } from '../machine/tables/keyspaces.js';
 import type { StoredMessage } from './group/group.js';
-import type { AppendRow, AppendRows, GarbageQueues, GroupCommands } from './group/ports.js';
+import type { AppendRow, AppendRows, Garbage, GarbagePile, GroupCommands } from './group/ports.js';
 import type { MachineParts } from './group/ports.js';
 
 const MICROS_PER_SECOND = 1_000_000;
@@ -58,15 +60,23 @@ function recognitionWindowSeconds(tables: TablesImpl, floor: number): number {
   return seconds;
 }
 
-function garbageOf(tables: TablesImpl): GarbageQueues {
+function garbageOf(tables: TablesImpl): Garbage {
+  const queuePile = (queueId: QueueId): GarbagePile => ({
+    ranges: RANGE_PURGED_KEYSPACES.map((keyspace) => queueRange(keyspace, queueId)),
+    finish: () => tables.finishGarbage(queueId),
+  });
+  const tenantPile = (tenant: TenantId): GarbagePile => ({
+    ranges: TENANT_PURGED_KEYSPACES.map((keyspace) => tenantRange(keyspace, tenant)),
+    finish: () => tables.names.finishTenant(tenant),
+  });
   return {
-    purgeable: () =>
-      tables
+    purgeable: () => [
+      ...tables
         .garbageQueues()
         .filter((queue) => queue.columnsFreed)
-        .map((queue) => queue.queueId),
-    ranges: (queueId) => RANGE_PURGED_KEYSPACES.map((keyspace) => queueRange(keyspace, queueId)),
-    finish: (queueId) => tables.finishGarbage(queueId),
+        .map((queue) => queuePile(queue.queueId)),
+      ...tables.garbageTenants().map(tenantPile),
+    ],
   };
 }
 

@@ -415,6 +415,9 @@ function recorder(events: (readonly [name: string, ...args: unknown[]])[]): Mach
     timerDue: note('timerDue'),
     trimmed: note('trimmed'),
     partitionDropped: note('partitionDropped'),
+    switched: note('switched'),
+    quotaSet: note('quotaSet'),
+    tenantPurged: note('tenantPurged'),
   };
 }
 

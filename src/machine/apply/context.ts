@@ -5,6 +5,7 @@
 import { micros } from '../../common/ids.js';
 import type { Micros, PartitionId, TenantId } from '../../common/ids.js';
 import { TENANT_BYTES } from '../commands/header.js';
+import type { KvChange } from '../commands/kv.js';
 import type { IdIndexPort, RowPort } from '../machine.js';
 import type { QueueRow, Tables } from '../tables/tables.js';
 import { Digest } from './digest.js';
@@ -35,6 +36,8 @@ export class ApplyContext {
   /** Effective time: every instant of this entry except floored append stamps. */
   now: Micros = micros(0);
   lastStamp = 0;
+  /** Key-value rows changed since a command of this entry asked for it; null = nobody did. */
+  private kvChanges: KvChange[] | null = null;
 
   /** Of the running command; overwritten by the next one. */
   readonly tenantUuid = new Uint8Array(TENANT_BYTES);
@@ -54,12 +57,23 @@ export class ApplyContext {
     this.term = term;
     this.now = micros(Math.max(stamp, this.lastStamp + 1));
     this.lastStamp = this.now;
+    this.kvChanges = null;
     this.digest.number(this.now);
   }
 
   /** Notes a stamp given out (append times may run ahead of `now`). */
   giveStamp(stamp: number): void {
     if (stamp > this.lastStamp) this.lastStamp = stamp;
+  }
+
+  /** From now to the end of the entry every change of a key-value row is noted here. */
+  noteKvChanges(): readonly KvChange[] {
+    this.kvChanges ??= [];
+    return this.kvChanges;
+  }
+
+  kvChanged(rowKey: Uint8Array, before: Uint8Array | undefined): void {
+    this.kvChanges?.push({ rowKey, before });
   }
 
   /** Number of the command's tenant, undefined when it never wrote anything. */

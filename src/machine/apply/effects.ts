@@ -5,6 +5,8 @@
 import type { GrantOutcome, Outcome } from '../commands/catalogue.js';
 import type { TrimRule } from '../commands/retention.js';
 import type { Cut, MachineEvents, OutcomeSink } from '../machine.js';
+import { SWITCH_NAMES } from '../commands/controls.js';
+import type { QuotaKind } from '../commands/controls.js';
 
 const enum EventKind {
   QueueCreated,
@@ -17,6 +19,9 @@ const enum EventKind {
   TimerDue,
   Trimmed,
   PartitionDropped,
+  Switched,
+  QuotaSet,
+  TenantPurged,
 }
 
 /** A cut as one number: messages and rule. */
@@ -78,6 +83,19 @@ export class Effects {
     this.event(EventKind.PartitionDropped, queueId, partitionSlot);
   }
 
+  /** `bit` counts in SWITCH_NAMES. */
+  switched(bit: number, on: boolean): void {
+    this.event(EventKind.Switched, bit, on ? 1 : 0);
+  }
+
+  quotaSet(kind: QuotaKind): void {
+    this.event(EventKind.QuotaSet, kind, 0);
+  }
+
+  tenantPurged(tenant: number): void {
+    this.event(EventKind.TenantPurged, tenant, 0);
+  }
+
   /** Outcomes in log order, then events in log order; forgets them first, so a throw repeats nothing. */
   deliver(sink: OutcomeSink, events: MachineEvents): void {
     const { sessions, sequences, outcomes } = this;
@@ -132,5 +150,11 @@ function raise(events: MachineEvents, kind: EventKind, fields: EventFields): voi
     }
     case EventKind.PartitionDropped:
       return events.partitionDropped(first, second);
+    case EventKind.Switched:
+      return events.switched(SWITCH_NAMES[first]!, second === 1);
+    case EventKind.QuotaSet:
+      return events.quotaSet(first);
+    case EventKind.TenantPurged:
+      return events.tenantPurged(first);
   }
 }

@@ -43,6 +43,8 @@ import type {
 } from './retention.js';
 
 export * from './outcomes.js';
+import type { PurgeTenantOutcome, SetQuotaOutcome, SetSwitchesOutcome } from './controls.js';
+import type { KvCallOutcome, KvSweepOutcome } from './kv.js';
 
 /** Never renumber. New kinds raise the machine (cluster) version that may write them. */
 export enum CommandKind {
@@ -70,6 +72,11 @@ export enum CommandKind {
   TrimPartitions = 25,
   DropPartitions = 26,
   SealCursors = 27,
+  KvCall = 40,
+  KvSweep = 41,
+  SetSwitches = 42,
+  SetQuota = 43,
+  PurgeTenant = 44,
 }
 
 /** Byte positions of the patched header fields, relative to the start of the command buffer. */
@@ -351,5 +358,10 @@ export type Outcome =
   | TrimPartitionsOutcome
   | DropPartitionsOutcome
   | SealCursorsOutcome
+  | KvCallOutcome
+  | KvSweepOutcome
+  | SetSwitchesOutcome
+  | SetQuotaOutcome
+  | PurgeTenantOutcome
   | IgnoredOutcome
   | RefusedOutcome;

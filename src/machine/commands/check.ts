@@ -14,9 +14,11 @@ import {
   decodeSeekCursors,
   decodeUpdateSubscription,
 } from './consumer-groups.js';
+import { decodePurgeTenant, decodeSetQuota, decodeSetSwitches } from './controls.js';
 import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './dead-letters.js';
 import { decodeDeclareEphemeral, decodeDropEphemeral } from './ephemeral.js';
 import { readCommandHeader } from './header.js';
+import { decodeKvCall, decodeKvSweep } from './kv.js';
 import { PushBodyView } from './push-view.js';
 import { decodeConfigure, decodeDeleteQueue } from './queue.js';
 import { decodeRegister } from './register.js';
@@ -127,6 +129,16 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeDropPartitions(reader);
     case CommandKind.SealCursors:
       return decodeSealCursors(reader);
+    case CommandKind.KvCall:
+      return decodeKvCall(reader);
+    case CommandKind.KvSweep:
+      return decodeKvSweep(reader);
+    case CommandKind.SetSwitches:
+      return decodeSetSwitches(reader);
+    case CommandKind.SetQuota:
+      return decodeSetQuota(reader);
+    case CommandKind.PurgeTenant:
+      return decodePurgeTenant(reader);
     default:
       return unreachable(kind, 'command kind');
   }

@@ -10,12 +10,44 @@ export {
   encodeSeekCursors,
   encodeUpdateSubscription,
 } from './consumer-groups.js';
+export {
+  encodePurgeTenant,
+  encodeSetQuota,
+  encodeSetSwitches,
+  QUOTA_LIMITS,
+  QuotaKind,
+  SWITCH_NAMES,
+} from './controls.js';
+export type {
+  QuotaGrant,
+  QuotaLimit,
+  QuotaLimits,
+  SetSwitchesCommand,
+  SwitchName,
+} from './controls.js';
 export { encodeRemoveDeadLetters, encodeReplayDeadLetter } from './dead-letters.js';
 export * from './ephemeral-catalogue.js';
 export { encodeDeclareEphemeral, encodeDropEphemeral, MAX_OPTIONS_BYTES } from './ephemeral.js';
 export { encodeEntryHeader, ENTRY_HEADER_BYTES, ENTRY_VERSION, EntryReader } from './entry.js';
 export { MAX_NAME_BYTES } from './fields.js';
 export { patchCommandHeader, readCommandHeader } from './header.js';
+export {
+  encodeKvCall,
+  encodeKvSweep,
+  KvOpKind,
+  MAX_KV_OPERATIONS,
+  MAX_NUMBER_BYTES,
+  NO_EXPECT,
+} from './kv.js';
+export type {
+  KvCallCommand,
+  KvCallOutcome,
+  KvChange,
+  KvOpOutcome,
+  KvPlannedOp,
+  KvReason,
+  KvSweepCandidate,
+} from './kv.js';
 export { PushCommandBuilder } from './push-builder.js';
 export type { Crc32, PushGroupHead, PushMessage } from './push-builder.js';
 export { MESSAGE_FLAG, readRecord } from './push-record.js';

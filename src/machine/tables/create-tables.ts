@@ -10,13 +10,15 @@
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import { invariant } from '../../common/invariant.js';
-import type { QueueId } from '../../common/ids.js';
+import type { QueueId, TenantId } from '../../common/ids.js';
 import type { RowPort } from '../machine.js';
+import { ControlTableImpl } from './control-table.js';
 import { CursorTableImpl } from './cursor-table.js';
 import { EphemeralTableImpl } from './ephemeral-table.js';
 import type { TableCounters } from './header-row.js';
 import { initialCounters } from './header-row.js';
 import { KEYSPACE, keyspaceOf } from './keyspaces.js';
+import { KvTableImpl } from './kv-table.js';
 import { LeaseTableImpl } from './lease-table.js';
 import { NameTableImpl } from './name-table.js';
 import { PartitionTableImpl } from './partition-table.js';
@@ -48,6 +50,8 @@ export class TablesImpl implements Tables {
   );
   readonly sessions = new SessionTableImpl();
   readonly ephemeral = new EphemeralTableImpl();
+  readonly kv = new KvTableImpl();
+  readonly controls = new ControlTableImpl();
 
   /** For the header row. */
   counters(): TableCounters {
@@ -69,6 +73,8 @@ export class TablesImpl implements Tables {
     this.cursors.flush(rows);
     this.sessions.flush(rows);
     this.ephemeral.flush(rows);
+    this.kv.flush(rows);
+    this.controls.flush(rows);
   }
 
   /** Takes the rows of COLUMN_KEYSPACES in key order, after `restoreCounters`. */
@@ -92,6 +98,16 @@ export class TablesImpl implements Tables {
         return this.queues.loadGarbage(key, value);
       case KEYSPACE.ephemeralQueues:
         return this.ephemeral.load(key, value);
+      case KEYSPACE.kvTotals:
+        return this.kv.loadTotals(key, value);
+      case KEYSPACE.quotas:
+        return this.controls.loadQuota(key, value);
+      case KEYSPACE.switches:
+        return this.controls.loadSwitches(value);
+      case KEYSPACE.kvVersion:
+        return this.kv.loadVersion(value);
+      case KEYSPACE.garbageTenants:
+        return this.names.loadGarbage(key, value);
       default:
         throw new DecodeError('not a row of the columns', 0);
     }
@@ -127,6 +143,11 @@ export class TablesImpl implements Tables {
     const queue = this.queues.state(queueId);
     invariant(this.columnsFreed(queue), 'queue still has columns', () => ({ queueId }));
     this.queues.forget(queue);
+  }
+
+  /** Purged tenants with rows left; the group names of one go with the last queue of any. */
+  garbageTenants(): TenantId[] {
+    return this.queues.garbageStates().length > 0 ? [] : this.names.garbageTenants();
   }
 
   /** Memory of the columns, indexes and names, bytes. */

@@ -12,10 +12,10 @@
  *   0d letter of a message  u32 queue | u48 partition | 16B hash of transactionId | u48 offset | 16B id
  *   0e letter by id         u32 queue | 16B id
  *   0f letters of a group   u32 queue | u32 group
- *                                              20… key-value
  *   28 timer, 29 due entry, 2a timers of a tenant: see timer-keys.ts
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  *   44 garbage partition  u32 queue | u48 partition
+ *   20…27 key-value, switches, quotas: kv-keys.ts
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import { keyU32, keyU48, keyU64, KeyWriter } from '../../common/key-writer.js';
@@ -43,6 +43,14 @@ export const KEYSPACE = {
   timersDue: 0x29,
   timerCounts: 0x2a,
   garbagePartitions: 0x44,
+  kvRows: 0x20,
+  kvExpiry: 0x21,
+  kvNamespaces: 0x22,
+  kvTotals: 0x23,
+  quotas: 0x24,
+  switches: 0x25,
+  kvVersion: 0x26,
+  garbageTenants: 0x27,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
@@ -56,6 +64,11 @@ export const COLUMN_KEYSPACES: readonly number[] = [
   KEYSPACE.sessions,
   KEYSPACE.garbageQueues,
   KEYSPACE.ephemeralQueues,
+  KEYSPACE.kvTotals,
+  KEYSPACE.quotas,
+  KEYSPACE.switches,
+  KEYSPACE.kvVersion,
+  KEYSPACE.garbageTenants,
 ];
 
 /** Keyspaces of a deleted queue that the group purges by key range; see `queueRange`. */
@@ -66,6 +79,14 @@ export const RANGE_PURGED_KEYSPACES: readonly number[] = [
   KEYSPACE.letterIds,
   KEYSPACE.groupLetters,
   KEYSPACE.garbagePartitions,
+];
+
+/** Keyspaces whose first field is a tenant number: purged by range when the tenant is. */
+export const TENANT_PURGED_KEYSPACES: readonly number[] = [
+  KEYSPACE.kvRows,
+  KEYSPACE.kvNamespaces,
+  KEYSPACE.timers,
+  KEYSPACE.timerCounts,
 ];
 
 /** Half-open range of keys. */
@@ -177,12 +198,21 @@ export function keyspaceRange(keyspace: number): KeyRange {
 
 /** Everything of one queue in a keyspace whose first field is the queue id. */
 export function queueRange(keyspace: number, queue: number): KeyRange {
-  const gte = start(keyspace).u32(queue).toBytes();
-  if (queue === MAX_U32) return { gte, lt: start(keyspace + 1).toBytes() };
+  return numberRange(keyspace, queue);
+}
+
+/** Everything of one tenant in a keyspace whose first field is the tenant number. */
+export function tenantRange(keyspace: number, tenant: number): KeyRange {
+  return numberRange(keyspace, tenant);
+}
+
+function numberRange(keyspace: number, id: number): KeyRange {
+  const gte = start(keyspace).u32(id).toBytes();
+  if (id === MAX_U32) return { gte, lt: start(keyspace + 1).toBytes() };
   return {
     gte,
     lt: start(keyspace)
-      .u32(queue + 1)
+      .u32(id + 1)
       .toBytes(),
   };
 }

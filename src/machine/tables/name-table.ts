@@ -9,8 +9,16 @@ import { murmur3x32 } from '../../common/murmur3-128.js';
 import type { RowPort } from '../machine.js';
 import type { TableCounters } from './header-row.js';
 import { groupKey, keyNumber, tenantKey } from './keyspaces.js';
+import { garbageTenantKey } from './kv-keys.js';
 import type { StoredGroup } from './small-rows.js';
-import { decodeGroupRow, decodeTenantRow, encodeGroupRow, encodeTenantRow } from './small-rows.js';
+import {
+  checkGarbageRow,
+  decodeGroupRow,
+  decodeTenantRow,
+  encodeGarbageRow,
+  encodeGroupRow,
+  encodeTenantRow,
+} from './small-rows.js';
 import type { NameTable } from './tables.js';
 
 interface Tenant {
@@ -26,6 +34,10 @@ export class NameTableImpl implements NameTable {
   private readonly groupsByName = new Map<number, Map<string, ConsumerGroupId>>();
   private readonly dirtyTenants = new Set<Tenant>();
   private readonly dirtyGroups = new Set<number>();
+  /** Purged tenants whose rows are not all removed yet. */
+  private readonly garbage = new Set<number>();
+  private readonly deletedRows: Uint8Array[] = [];
+  private readonly newGarbage: number[] = [];
 
   constructor(private readonly counters: TableCounters) {}
 
@@ -72,9 +84,49 @@ export class NameTableImpl implements NameTable {
     return this.storedGroup(id).name;
   }
 
+  hasTenant(id: TenantId): boolean {
+    return this.tenants.has(id);
+  }
+
+  forgetTenant(id: TenantId): void {
+    const tenant = this.tenants.get(id);
+    if (tenant === undefined) return;
+    this.tenants.delete(id);
+    const hash = murmur3x32(tenant.uuid, 0, tenant.uuid.length);
+    const others = (this.tenantsByHash.get(hash) ?? []).filter((other) => other !== tenant);
+    if (others.length === 0) this.tenantsByHash.delete(hash);
+    else this.tenantsByHash.set(hash, others);
+    this.lastTenant = undefined;
+    this.dirtyTenants.delete(tenant);
+    this.deletedRows.push(tenantKey(id));
+    this.garbage.add(id);
+    this.newGarbage.push(id);
+  }
+
   // Inside the tables -----------------------------------------------------------------------------
 
+  /** Numbers of purged tenants that left rows behind, ascending. */
+  garbageTenants(): TenantId[] {
+    return [...this.garbage].sort((a, b) => a - b).map((id) => tenantId(id));
+  }
+
+  /** Its rows are gone, and no queue of it is left: so go its group names. */
+  finishTenant(id: TenantId): void {
+    for (const group of this.groupsByName.get(id)?.values() ?? []) {
+      this.groups.delete(group);
+      this.dirtyGroups.delete(group);
+      this.deletedRows.push(groupKey(group));
+    }
+    this.groupsByName.delete(id);
+    this.garbage.delete(id);
+    this.deletedRows.push(garbageTenantKey(id));
+  }
+
   flush(rows: RowPort): void {
+    for (const id of this.newGarbage) rows.put(garbageTenantKey(id), encodeGarbageRow());
+    this.newGarbage.length = 0;
+    for (const key of this.deletedRows) rows.delete(key);
+    this.deletedRows.length = 0;
     for (const { id, uuid } of this.dirtyTenants) rows.put(tenantKey(id), encodeTenantRow(uuid));
     this.dirtyTenants.clear();
     for (const id of this.dirtyGroups) rows.put(groupKey(id), encodeGroupRow(this.storedGroup(id)));
@@ -87,6 +139,11 @@ export class NameTableImpl implements NameTable {
 
   loadGroup(key: Uint8Array, value: Uint8Array): void {
     this.addGroup(consumerGroupId(keyNumber(key)), decodeGroupRow(value));
+  }
+
+  loadGarbage(key: Uint8Array, value: Uint8Array): void {
+    checkGarbageRow(value);
+    this.garbage.add(keyNumber(key));
   }
 
   finishLoad(): void {

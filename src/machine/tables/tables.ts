@@ -6,6 +6,8 @@
  */
 import type { ConsumerGroupId, Micros, PartitionId, QueueId, TenantId } from '../../common/ids.js';
 import type { QueueOptions, StartMode } from '../commands/catalogue.js';
+import type { ControlTable } from './control-table.js';
+import type { KvTable } from './kv-table.js';
 
 /** Queues are few: one object each. Mutated only by apply. */
 export interface QueueRow {
@@ -172,6 +174,10 @@ export interface NameTable {
   group(tenant: TenantId, name: string): ConsumerGroupId | undefined;
   ensureGroup(tenant: TenantId, name: string): ConsumerGroupId;
   groupName(id: ConsumerGroupId): string;
+  /** Whether the number is in use: a purged tenant's never is again. */
+  hasTenant(id: TenantId): boolean;
+  /** Apply only: unlinks the number; what lies under it is garbage. */
+  forgetTenant(id: TenantId): void;
 }
 
 export interface RegistrationTable {
@@ -231,6 +237,8 @@ export interface Tables {
   readonly leases: LeaseTable;
   readonly sessions: SessionTable;
   readonly ephemeral: EphemeralTable;
+  readonly kv: KvTable;
+  readonly controls: ControlTable;
   readonly totals: Totals;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { GrantOutcome } from '../../machine/commands/catalogue.js';
 import type { Cut, MachineEvents } from '../../machine/machine.js';
+import type { QuotaKind, SwitchName } from '../../machine/commands/controls.js';
 import type { GroupLog } from './ports.js';
 
 export class EventHub implements MachineEvents {
@@ -57,6 +58,18 @@ export class EventHub implements MachineEvents {
 
   partitionDropped(queueId: number, partitionSlot: number): void {
     this.each((listener) => listener.partitionDropped?.(queueId, partitionSlot));
+  }
+
+  switched(name: SwitchName, on: boolean): void {
+    this.each((listener) => listener.switched?.(name, on));
+  }
+
+  quotaSet(kind: QuotaKind): void {
+    this.each((listener) => listener.quotaSet?.(kind));
+  }
+
+  tenantPurged(tenantId: number): void {
+    this.each((listener) => listener.tenantPurged?.(tenantId));
   }
 
   private each(call: (listener: Partial<MachineEvents>) => void): void {

@@ -1,11 +1,10 @@
 /**
- * Node-local housekeeping in small steps: what deleted queues leave behind is freed a slice at a time
+ * Node-local housekeeping in small steps: what deleted queues and purged tenants leave behind is freed a slice at a time
  * (columns first, then rows by key range), so that deleting a queue with a million partitions stops
  * nobody. Resumable: the machine remembers a deleted queue until its last row is gone.
  */
-import type { QueueId } from '../../common/ids.js';
 import type { GroupView } from './group.js';
-import type { GroupLog, MachineParts, RowsPort } from './ports.js';
+import type { GarbagePile, GroupLog, MachineParts, RowsPort } from './ports.js';
 
 const STEP_MS = 50;
 const SLOTS_PER_STEP = 2000;
@@ -43,24 +42,24 @@ export class Maintenance {
     const { machine, log } = this.parts;
     machine.machine.purgeStep(SLOTS_PER_STEP);
     if (this.purging !== null) return;
-    const [queueId] = machine.garbage.purgeable();
-    if (queueId === undefined) return;
-    this.purging = this.purgeRows(queueId).then(
+    const [pile] = machine.garbage.purgeable();
+    if (pile === undefined) return;
+    this.purging = this.purgeRows(pile).then(
       () => {
         this.purging = null;
       },
       (error: unknown) => {
         this.purging = null;
-        log.warn('purge of a deleted queue failed, tried again later', { error: String(error) });
+        log.warn('purge of deleted rows failed, tried again later', { error: String(error) });
       },
     );
   }
 
-  private async purgeRows(queueId: QueueId): Promise<void> {
-    const { machine, rows } = this.parts;
+  private async purgeRows(pile: GarbagePile): Promise<void> {
+    const { rows } = this.parts;
     const view = await this.parts.view();
     try {
-      for (const range of machine.garbage.ranges(queueId)) {
+      for (const range of pile.ranges) {
         let deleted = 0;
         for await (const [key] of view.iterate(range)) {
           if (this.stopped) return;
@@ -72,7 +71,7 @@ export class Maintenance {
     } finally {
       await view.close();
     }
-    machine.garbage.finish(queueId);
+    pile.finish();
   }
 }
 

@@ -3,7 +3,7 @@
  * The group imports no storage, WAL or machine code; the wiring (`src/raft/*.ts`) adapts the real ones
  * and the tests bring doubles. Failures of a port reject or throw and poison the group.
  */
-import type { LogIndex, NodeId, PartitionId, QueueId, Term } from '../../common/ids.js';
+import type { LogIndex, NodeId, PartitionId, Term } from '../../common/ids.js';
 import type { GrantOutcome, PopTicket } from '../../machine/commands/catalogue.js';
 import type { AppliedEntry, IdIndexPort, Machine, MachineEvents } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
@@ -129,18 +129,21 @@ export interface MachineParts {
   /** Encoders of the commands the group itself proposes. */
   readonly commands: GroupCommands;
   readonly appends: AppendRows;
-  readonly garbage: GarbageQueues;
+  readonly garbage: Garbage;
   /** Largest recognition window in use, µs. */
   recognitionWindowMicros(): number;
 }
 
-/** Deleted queues whose rows outside the columns are still in the store. */
-export interface GarbageQueues {
-  /** Queues whose columns are freed already. */
-  purgeable(): readonly QueueId[];
-  ranges(queueId: QueueId): readonly RowRange[];
-  /** Nothing of the queue is left. */
-  finish(queueId: QueueId): void;
+/** Deleted queues and purged tenants whose rows outside the columns are still in the store. */
+export interface Garbage {
+  /** Those whose columns are freed already. */
+  purgeable(): readonly GarbagePile[];
+}
+
+export interface GarbagePile {
+  readonly ranges: readonly RowRange[];
+  /** Nothing of it is left. */
+  finish(): void;
 }
 
 export interface GroupCommands {
