@@ -7,6 +7,7 @@ import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { Catch, HttpException, Inject, NotFoundException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
+import { StateRefusal } from '../common/state-refusal.js';
 import type { TargetLogger } from '../logging/index.js';
 import { sendJson, sendText } from './answers.js';
 import { BodyTooLargeError } from './body-reader.js';
@@ -35,6 +36,7 @@ export class ErrorFilter implements ExceptionFilter {
 
   private answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (error instanceof QueenError) sendQueenError(reply, error);
+    else if (error instanceof StateRefusal) sendStateRefusal(reply, error);
     else if (error instanceof QueryTextError) sendText(reply, 400, error.message);
     else if (error instanceof NotFoundException) this.notFound(request, reply);
     else if (error instanceof HttpException) {
@@ -71,6 +73,13 @@ export class ErrorFilter implements ExceptionFilter {
       sendQueenError(reply, new QueenError('internal'));
     }
   }
+}
+
+/** `{"error","reason","detail"}` with the status and Retry-After of the refusal. */
+export function sendStateRefusal(reply: FastifyReply, refusal: StateRefusal): void {
+  const seconds = refusal.retryAfterSeconds;
+  if (seconds !== undefined) void reply.header('retry-after', String(seconds));
+  sendJson(reply, refusal.status, refusal.body);
 }
 
 /** `{"error","code"}` plus fields, with the status and Retry-After of the table. */

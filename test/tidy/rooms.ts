@@ -88,7 +88,7 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
   auth: { values: ['common', 'config', 'logging', 'http'] },
   'docs-api': { values: ['common', 'config', 'logging', 'auth'] },
   tenancy: { values: ['common', 'config', 'logging', 'http', 'auth'] },
-  preparation: { values: ['common', 'config', 'machine'], types: ['raft/index'] },
+  preparation: { values: ['common', 'config', 'machine', 'reads', 'raft/index'] },
   lifecycle: {
     values: [
       'common',

@@ -42,7 +42,7 @@ export function applySetQuota(context: ApplyContext, command: SetQuotaCommand): 
 }
 
 export function applyPurgeTenant(context: ApplyContext): PurgeTenantOutcome {
-  const { names, queues, kv } = context.tables;
+  const { names, queues, kv, ephemeral } = context.tables;
   const tenant = context.tenant();
   let partitions = 0;
   if (tenant !== undefined) {
@@ -52,6 +52,7 @@ export function applyPurgeTenant(context: ApplyContext): PurgeTenantOutcome {
       context.digest.word(queue.id);
       context.effects.queueDeleted(queue.id);
     }
+    for (const name of ephemeral.list(tenant)) ephemeral.drop(tenant, name);
     kv.forget(tenant);
     names.forgetTenant(tenant);
     context.digest.word(tenant);

@@ -1,0 +1,43 @@
+/**
+ * The enforcer of one limit of a tenant on this node (state.md §0.4): the last measurement plus what was
+ * charged since. Once a call crosses the limit every adding call is refused until a measurement at or
+ * below the release share; small deletes therefore do not open and close it in turn.
+ */
+
+export class OccupancyEnforcer {
+  private measured = -1;
+  private delta = 0;
+  private blocked = false;
+
+  constructor(private readonly releasePercent: number) {}
+
+  /** Takes the charge; false when the limit refuses it. A null limit never does. */
+  take(measured: number, limit: number | null, charge: number): boolean {
+    this.measure(measured);
+    if (limit === null) {
+      this.blocked = false;
+      return true;
+    }
+    if (charge === 0) return true;
+    if (this.blocked && this.measured <= (limit * this.releasePercent) / 100) this.blocked = false;
+    if (this.blocked) return false;
+    if (this.measured + this.delta + charge > limit) {
+      this.blocked = true;
+      return false;
+    }
+    this.delta += charge;
+    return true;
+  }
+
+  /** The call did not happen; what a newer measurement knows already is not given back twice. */
+  refund(charge: number): void {
+    this.delta = Math.max(0, this.delta - charge);
+  }
+
+  /** A new figure holds everything charged before; the same figure says nothing new. */
+  private measure(measured: number): void {
+    if (measured === this.measured) return;
+    this.measured = measured;
+    this.delta = 0;
+  }
+}
