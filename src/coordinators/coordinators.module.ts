@@ -1,5 +1,6 @@
 /** Plugs the leader-only coordinators into every group of this process. */
 import { Inject, Module, type OnModuleInit } from '@nestjs/common';
+import { IMPLICIT_QUEUE } from '../common/implicit-queue.js';
 import { UuidMint } from '../common/uuid-v7.js';
 import type { QueenConfig } from '../config/index.js';
 import { monotonicMs, QUEEN_CONFIG, systemClock, systemRandom } from '../config/index.js';
@@ -8,6 +9,7 @@ import { LOGGER, sampledLogger } from '../logging/index.js';
 import { encodeClaim } from '../machine/commands/index.js';
 import { Groups, RaftModule } from '../raft/index.js';
 import { Dispatcher } from './dispatcher/dispatcher.js';
+import { buildTimerSweeper } from './timers/index.js';
 
 const TICK_MS = 10;
 const CONFLICT_LOG_MS = 60_000;
@@ -49,6 +51,20 @@ export class CoordinatorsModule implements OnModuleInit {
           mintLeaseId: () => mint.mint(),
           encodeClaim,
         }),
+    );
+    this.attachTimerSweeper(mint);
+  }
+  private attachTimerSweeper(mint: UuidMint): void {
+    const log = this.logger.child('timers');
+    const limits = {
+      defaults: IMPLICIT_QUEUE,
+      windowMinSeconds: Math.ceil(this.config.retention.txnWindowMinMs / 1000),
+    };
+    this.groups.attachCoordinator((host) =>
+      buildTimerSweeper(host, this.config, {
+        ...{ limits, mint },
+        log: (event, fields) => log.warn(event, fields),
+      }),
     );
   }
 }

@@ -1,11 +1,7 @@
-/**
- * Options of queues that spring into being (messages.md §3, column "created implicitly"). They travel
- * in the command, because code defaults may differ between the nodes of a rolling upgrade.
- */
+/** The defaults of implicit queues, as commands carry them. */
+import { IMPLICIT_QUEUE } from '../common/implicit-queue.js';
 import type { ImplicitDefaults } from '../machine/commands/catalogue.js';
 
-const DEFAULTS: ImplicitDefaults = { leaseTime: 60, retryLimit: 3, dedupWindowSeconds: 3600 };
-
 export function implicitDefaults(): ImplicitDefaults {
-  return DEFAULTS;
+  return IMPLICIT_QUEUE;
 }

@@ -1,15 +1,17 @@
 /**
- * Writing and removing timers: the row, its entry in the due index and the tenant's count always change
- * together, and everything is folded in the digest.
+ * Writing and removing timers: the row, its entries in the due index and among the pins of log bytes,
+ * and the tenant's count always change together, and everything is folded in the digest.
  */
 import type { TimerName } from '../tables/timer-keys.js';
-import { timerCountKey, timerDueKey, timerKeyOf } from '../tables/timer-keys.js';
+import { timerCountKey, timerDueKey, timerKeyOf, timerPinKey } from '../tables/timer-keys.js';
 import {
   decodeTimerCount,
   decodeTimerRow,
   encodeDueEntry,
   encodeTimerCount,
+  encodeTimerPin,
   encodeTimerRow,
+  isInline,
   timerDue,
 } from '../tables/timer-row.js';
 import type { TimerRow } from '../tables/timer-row.js';
@@ -30,9 +32,10 @@ export function putTimer(
   const { rows, digest, effects } = context;
   const due = timerDue(row);
   if (before === undefined) addToCount(context, name.tenant, 1);
-  else if (timerDue(before) !== due) rows.delete(timerDueKey(timerDue(before), name));
+  else removeIndexRows(context, name, before);
   rows.put(timerKeyOf(name), encodeTimerRow(row));
   rows.put(timerDueKey(due, name), encodeDueEntry());
+  if (!isInline(row)) rows.put(timerPinKey(row.place.entryIndex, name), encodeTimerPin(row.place));
   foldName(context, name);
   digest.number(due);
   digest.word(row.attempts);
@@ -44,10 +47,15 @@ export function putTimer(
 export function removeTimer(context: ApplyContext, name: TimerName, row: TimerRow): void {
   const { rows } = context;
   rows.delete(timerKeyOf(name));
-  rows.delete(timerDueKey(timerDue(row), name));
+  removeIndexRows(context, name, row);
   addToCount(context, name.tenant, -1);
   foldName(context, name);
   context.digest.bytes(row.messageId);
+}
+
+function removeIndexRows({ rows }: ApplyContext, name: TimerName, row: TimerRow): void {
+  rows.delete(timerDueKey(timerDue(row), name));
+  if (!isInline(row)) rows.delete(timerPinKey(row.place.entryIndex, name));
 }
 
 function addToCount(context: ApplyContext, tenant: number, delta: number): void {

@@ -12,7 +12,7 @@
  *   0d letter of a message  u32 queue | u48 partition | 16B hash of transactionId | u48 offset | 16B id
  *   0e letter by id         u32 queue | 16B id
  *   0f letters of a group   u32 queue | u32 group
- *   28 timer, 29 due entry, 2a timers of a tenant: see timer-keys.ts
+ *   28 timer, 29 due entry, 2a timers of a tenant, 2b log bytes of timers: see timer-keys.ts
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  *   44 garbage partition  u32 queue | u48 partition
  *   20…27 key-value, switches, quotas: kv-keys.ts
@@ -51,6 +51,7 @@ export const KEYSPACE = {
   switches: 0x25,
   kvVersion: 0x26,
   garbageTenants: 0x27,
+  timerPins: 0x2b,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */

@@ -5,6 +5,7 @@
  *   28 timer      u32 tenant | text queue | timerKey bytes
  *   29 due entry  u64 due µs | u32 tenant | text queue | timerKey bytes
  *   2a count      u32 tenant
+ *   2b pin        u64 entryIndex | u32 tenant | text queue | timerKey bytes
  */
 import { readUtf8 } from '../../common/utf8.js';
 import { keyText, keyU32, keyU64, KeyWriter } from '../../common/key-writer.js';
@@ -32,14 +33,16 @@ export function timerKeyOf(name: TimerName): Uint8Array {
 }
 
 export function timerDueKey(due: number, name: TimerName): Uint8Array {
-  return keys
-    .clear()
-    .u8(KEYSPACE.timersDue)
-    .u64(due)
-    .u32(name.tenant)
-    .string(name.queue)
-    .tail(name.timerKey)
-    .toBytes();
+  return indexKey(KEYSPACE.timersDue, due, name);
+}
+
+/** Of a timer whose payload stays in the log, in entry `entryIndex`. */
+export function timerPinKey(entryIndex: number, name: TimerName): Uint8Array {
+  return indexKey(KEYSPACE.timerPins, entryIndex, name);
+}
+
+function indexKey(keyspace: number, order: number, { tenant, queue, timerKey }: TimerName) {
+  return keys.clear().u8(keyspace).u64(order).u32(tenant).string(queue).tail(timerKey).toBytes();
 }
 
 export function timerCountKey(tenant: number): Uint8Array {
@@ -64,6 +67,18 @@ export function timerRange(
   if (after !== undefined) gte.u8(0);
   const from = gte.toBytes();
   return { gte: from, lt: afterPrefix(startTimers(tenant, queue).tail(prefix).toBytes()) };
+}
+
+/** Log entries in which timers' payloads lie, entries from <= index < until. */
+export function timerPinRange(from: number, until: number): KeyRange {
+  return {
+    gte: keys.clear().u8(KEYSPACE.timerPins).u64(from).toBytes(),
+    lt: keys.clear().u8(KEYSPACE.timerPins).u64(until).toBytes(),
+  };
+}
+
+export function keyPinnedEntry(pinKey: Uint8Array): number {
+  return keyU64(pinKey, 1);
 }
 
 export function keyTimerDue(dueKey: Uint8Array): number {

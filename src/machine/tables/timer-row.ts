@@ -8,7 +8,8 @@
  *   | u8 hasError [str lastError] | 16B messageId | 16B transactionHash | u64 createdAt | u64 updatedAt
  *   | u64 entryIndex | u32 start | u32 length | u32 crc | u8 messageFlags | varint n + n bytes of the record
  *
- *   due entry: u8 version=1          count: u8 version=1 | u48 timers
+ *   due entry: u8 version=1       count: u8 version=1 | u48 timers
+ *   pin:       u8 version=1 | u32 start | u32 length
  */
 import { readOptionalText, writeOptionalText } from '../commands/fields.js';
 import { beginRow, openRow } from './row-codec.js';
@@ -103,6 +104,22 @@ const DUE_ENTRY = Uint8Array.of(VERSION);
 
 export function encodeDueEntry(): Uint8Array {
   return DUE_ENTRY;
+}
+
+/** Range of the record in the payload of the entry that stands in the key. */
+export function encodeTimerPin({ start, length }: TimerRecordPlace): Uint8Array {
+  const writer = beginRow(VERSION);
+  writer.u32(start);
+  writer.u32(length);
+  return writer.toBytes();
+}
+
+export function decodeTimerPin(value: Uint8Array): { start: number; length: number } {
+  const reader = openRow(value, VERSION, 'timer pin');
+  const start = reader.u32();
+  const length = reader.u32();
+  reader.expectEnd();
+  return { start, length };
 }
 
 export function encodeTimerCount(count: number): Uint8Array {
