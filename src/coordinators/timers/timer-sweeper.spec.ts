@@ -65,7 +65,7 @@ class Host implements SweeperHost {
     const view: GroupView = {
       appliedIndex: this.harness.machine.appliedIndex,
       get: (key) => Promise.resolve(this.harness.rows.get(key)),
-       
+
       async *iterate({ gte, lt, limit = Infinity }) {
         let left = limit;
         for (const row of rows) {
