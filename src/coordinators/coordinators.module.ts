@@ -10,6 +10,7 @@ import { encodeClaim } from '../machine/commands/index.js';
 import { Groups, RaftModule } from '../raft/index.js';
 import { Dispatcher } from './dispatcher/dispatcher.js';
 import { buildTimerSweeper } from './timers/index.js';
+import { attachRetention } from './retention/attach-retention.js';
 
 const TICK_MS = 10;
 const CONFLICT_LOG_MS = 60_000;
@@ -23,6 +24,7 @@ export class CoordinatorsModule implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
+    attachRetention(this.groups, this.config, this.logger);
     const { raft, planner } = this.config;
     const conflicts = sampledLogger(this.logger.child('dispatcher'), {
       intervalMs: CONFLICT_LOG_MS,

@@ -9,11 +9,13 @@ import type { QueryValues } from '../http/query.js';
 import { lenientInteger, textOrUndefined } from '../http/query.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
 import type { QueueRow } from '../machine/tables/tables.js';
-import type { Group, GroupView, StoredMessage } from '../raft/index.js';
+import type { Group, GroupView } from '../raft/index.js';
 import { countLetters, newestLetters } from '../reads/dead-letters.js';
+import type { LetterMessage } from '../reads/letter-messages.js';
+import { letterMessage } from '../reads/letter-messages.js';
 import { findQueue, queuesOf } from '../reads/partition-identity.js';
 import { Slices } from '../reads/slices.js';
-import { PayloadBudget, readEach, writePayload } from '../reads/stored-messages.js';
+import { PayloadBudget, readInSlices, writePayload } from '../reads/stored-messages.js';
 
 /** Rows one request looks at; a page or a count may end short of what lies beyond. */
 const MAX_SCANNED = 200_000;
@@ -160,7 +162,8 @@ async function render(
   const budget = new PayloadBudget();
   out.ascii('{"messages":[');
   let isFirst = true;
-  await readEach(group, rows, (row, message) => {
+  const read = (row: DeadLetterRow): Promise<LetterMessage | null> => letterMessage(group, row);
+  await readInSlices(rows, read, (row, message) => {
     if (!isFirst) out.ascii(',');
     isFirst = false;
     writeLetter(out, group, { row, message, shown: budget.admits(message) });
@@ -173,7 +176,7 @@ async function render(
 
 interface ShownLetter {
   readonly row: DeadLetterRow;
-  readonly message: StoredMessage | null;
+  readonly message: LetterMessage | null;
   readonly shown: boolean;
 }
 

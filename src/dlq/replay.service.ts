@@ -19,8 +19,9 @@ import type { ReplayDeadLetterOutcome } from '../machine/commands/catalogue.js';
 import { CommandKind } from '../machine/commands/catalogue.js';
 import { encodeReplayDeadLetter, PushCommandBuilder } from '../machine/commands/index.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
-import type { StoredMessage } from '../raft/index.js';
 import { letterById, letterName, readLetter } from '../reads/dead-letters.js';
+import type { LetterMessage } from '../reads/letter-messages.js';
+import { letterMessage } from '../reads/letter-messages.js';
 import { findQueue, queuesOf } from '../reads/partition-identity.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import type { MessagePath, Settled } from './dead-letters.service.js';
@@ -41,7 +42,7 @@ interface Replay {
   readonly tenant: Uint8Array;
   readonly settled: Settled;
   readonly letter: DeadLetterRow;
-  readonly message: StoredMessage;
+  readonly message: LetterMessage;
   readonly target: ReplayTarget;
 }
 
@@ -106,9 +107,8 @@ export class ReplayService {
     };
     const tooLong = nameRefusal(target);
     if (tooLong !== undefined) throw new QueenError('name_too_long', tooLong);
-    const { partitionId, offset } = letter;
-    const [message] = await group.readMessages(partitionId, offset, offset);
-    if (message === undefined) return GONE;
+    const message = await letterMessage(group, letter);
+    if (message === null) return GONE;
     return this.submit({ tenant, settled, letter, message, target });
   }
 
@@ -123,7 +123,7 @@ export class ReplayService {
         { letter: letterName(letter) },
         this.copyOf(replay, transactionId, messageId),
       );
-      const outcome = await group.submit({ bytes }, options);
+      const outcome = await group.submit({ bytes, growing: true }, options);
       if (outcome.kind !== CommandKind.ReplayDeadLetter) throw new QueenError('retry');
       if (outcome.result === 'reprepare') continue;
       return answerOf(outcome, {

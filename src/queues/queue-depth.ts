@@ -6,7 +6,7 @@ import type { Tables } from '../machine/tables/tables.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
-import { walkPartitions } from './partition-walk.js';
+import { walkPartitions } from '../reads/partition-walk.js';
 import type { Slices } from './slices.js';
 
 interface PartitionDepth {

@@ -14,7 +14,7 @@ import { Groups } from '../raft/index.js';
 import { oldestFromRows } from './oldest-messages.js';
 import { optionsOnWire } from './option-values.js';
 import { addTo, noTotals, partitionStats, type QueueTotals } from './partition-stats.js';
-import { walkPartitions } from './partition-walk.js';
+import { walkPartitions } from '../reads/partition-walk.js';
 import { depthMembers, queueDepth } from './queue-depth.js';
 import { detailRow, type DetailRow, statsObject } from './queue-detail.js';
 import type { QueueFilter } from './queue-filter.js';

@@ -15,18 +15,30 @@ export interface MessageAddress {
   readonly offset: number;
 }
 
+/** What a payload is shown by. */
+export type ShownPayload = Pick<StoredMessage, 'payload' | 'encrypted'>;
+
 /** Calls `visit` for each address in order; null when the message cannot be read any more. */
-export async function readEach<T extends MessageAddress>(
+export function readEach<T extends MessageAddress>(
   group: Pick<Group, 'readMessages'>,
   rows: readonly T[],
   visit: (row: T, message: StoredMessage | null) => void,
 ): Promise<void> {
+  const read = async ({ partitionId, offset }: T): Promise<StoredMessage | null> =>
+    (await group.readMessages(partitionId, offset, offset))[0] ?? null;
+  return readInSlices(rows, read, visit);
+}
+
+/** Reads a few rows' messages at a time and visits them in order. */
+export async function readInSlices<T, M>(
+  rows: readonly T[],
+  read: (row: T) => Promise<M>,
+  visit: (row: T, message: M) => void,
+): Promise<void> {
   for (let at = 0; at < rows.length; at += READ_AHEAD) {
     const slice = rows.slice(at, at + READ_AHEAD);
-    const read = await Promise.all(
-      slice.map(({ partitionId, offset }) => group.readMessages(partitionId, offset, offset)),
-    );
-    slice.forEach((row, i) => visit(row, read[i]?.[0] ?? null));
+    const messages = await Promise.all(slice.map(read));
+    slice.forEach((row, i) => visit(row, messages[i] as M));
   }
 }
 
@@ -35,7 +47,7 @@ export class PayloadBudget {
   private left = LISTING_PAYLOAD_BYTES;
 
   /** Whether the payload may be shown; the first one always may. */
-  admits(message: StoredMessage | null): boolean {
+  admits(message: ShownPayload | null): boolean {
     if (message === null || message.encrypted || this.left <= 0) return false;
     this.left -= message.payload.length;
     return true;
@@ -43,7 +55,7 @@ export class PayloadBudget {
 }
 
 /** The payload as JSON: its own bytes, null when it is empty or not to be shown. */
-export function writePayload(out: JsonWriter, message: StoredMessage | null, shown: boolean): void {
+export function writePayload(out: JsonWriter, message: ShownPayload | null, shown: boolean): void {
   if (message === null || !shown || message.payload.length === 0) out.null();
   else out.fragment(message.payload);
 }

@@ -33,6 +33,8 @@ export interface LaneTimers {
   readonly expiries: ExpiryHeap;
   /** Delays and windows, by partition slot; shared by the lanes of a queue, so only ever too early. */
   readonly holds: ExpiryHeap;
+  /** Cursors to be moved to the tail of an emptied log. */
+  readonly seals?: { note(cursorSlot: number): void };
 }
 
 export class ConsumerLane implements WaitingPlace {
@@ -155,6 +157,11 @@ export class ConsumerLane implements WaitingPlace {
     const found = this.scratch;
     const id = this.tables.partitions.id(slot);
     const seed = this.seeds.size === 0 ? undefined : this.seeds.get(id);
+    // A slot remembered from before its partition was dropped may belong to another queue by now.
+    if (this.tables.partitions.queueId(slot) !== this.queueId) {
+      Object.assign(found, newInspection());
+      return found;
+    }
     inspect(context, { slot, groupId: this.groupId, policy }, found);
     if (found.cursorSlot < 0 && seed !== undefined) this.applySeed(slot, seed);
     if (found.verdict === Verdict.Ready) {
@@ -181,6 +188,25 @@ export class ConsumerLane implements WaitingPlace {
     pop.slot = slot;
     list.insert(pop);
     this.pinnedReady.add(slot);
+  }
+
+  /** The partition was dropped: forgets its slot and gives back the pops pinned to it. */
+  forget(slot: number): WaitingPop[] {
+    const pops: WaitingPop[] = [];
+    const list = this.pinned.get(slot);
+    list?.forEach((pop) => {
+      list.remove(pop);
+      pop.place = null;
+      pops.push(pop);
+    });
+    this.pinned.delete(slot);
+    this.pinnedReady.delete(slot);
+    this.lookups.delete(slot);
+    if (this.scanSlot === slot) {
+      this.scanStarted = false;
+      this.startScan();
+    }
+    return pops;
   }
 
   /** A pinned pop is on its way to a claim, or settled. */
@@ -254,6 +280,9 @@ export class ConsumerLane implements WaitingPlace {
         this.wantLookup(slot, 0);
         return;
       case Verdict.Empty:
+        if (found.cursorSlot >= 0 && found.seedCommitted < found.lastOffset) {
+          this.timers.seals?.note(found.cursorSlot);
+        }
         return;
     }
   }

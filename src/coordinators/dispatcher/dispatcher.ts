@@ -17,6 +17,7 @@ import { AbsentPops } from './absent-pops.js';
 import { AckRate, watchAcks } from './autopilot.js';
 import type { ProposedGrant } from './claim-collector.js';
 import type { ConsumerLane } from './consumer-lane.js';
+import { CursorSeals } from './cursor-seals.js';
 import type { DiscoveryPort } from './discovery.js';
 import { discover } from './discovery.js';
 import type { DispatcherHost, DispatcherOptions } from './dispatcher-host.js';
@@ -65,7 +66,8 @@ export class Dispatcher {
     private readonly options: DispatcherOptions,
   ) {
     this.wheel = new TimingWheel(options.tickMs, options.monotonicMs());
-    this.lanes = new LaneRegister(host.tables, { expiries: this.expiries, holds: this.holds });
+    const { expiries, holds } = this;
+    this.lanes = new LaneRegister(host.tables, { expiries, holds, seals: new CursorSeals(host) });
     this.discoveryPort = this.createDiscoveryPort();
     const { maxPopBytes } = options;
     this.lookups = new LookupRunner(
@@ -100,6 +102,8 @@ export class Dispatcher {
       queueDeleted: (queueId) => this.onQueueDeleted(queueId),
       queueConfigured: (queueId) => this.onQueueConfigured(queueId),
       registered: (queueId, groupId) => this.onRegistered(queueId, groupId),
+      partitionDropped: (queueId, slot) =>
+        this.lanes.forget(queueId, slot).forEach((pop) => this.admit(pop)),
     });
     this.timer = setInterval(() => this.onTick(), this.options.tickMs);
     this.timer.unref();

@@ -3,6 +3,7 @@ import type { ConsumerGroupId, QueueId } from '../../common/ids.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import type { LaneTimers } from './consumer-lane.js';
 import { ConsumerLane } from './consumer-lane.js';
+import type { WaitingPop } from './waiting-pop.js';
 
 const NO_LANES: readonly ConsumerLane[] = [];
 
@@ -41,6 +42,12 @@ export class LaneRegister {
 
   *all(): IterableIterator<ConsumerLane> {
     for (const lanes of this.byQueue.values()) yield* lanes;
+  }
+
+  /** A partition of the queue was dropped; returns the pops that were pinned to it. */
+  forget(queueId: number, slot: number): WaitingPop[] {
+    this.timers.holds.remove(slot);
+    return this.ofQueue(queueId).flatMap((lane) => lane.forget(slot));
   }
 
   dropQueue(queueId: number): void {

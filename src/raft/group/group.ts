@@ -146,9 +146,12 @@ export interface Group {
   handBack(grant: GrantOutcome): void;
   /** Waits until this node has applied everything committed before the call. */
   readBarrier(options: CallOptions): Promise<void>;
-  /** Reads the messages of an inclusive offset range, ascending; verifies each CRC. */
+  /** Reads the retained messages of an inclusive offset range, ascending; verifies each CRC. */
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]>;
-  /** Reads one record by its place in the log (tail cache, else the segment); verifies its CRC. */
+  /**
+   * Reads one record by its place in the log (tail cache, else the segment); verifies its CRC. Rejects
+   * with RecordGoneError when the log does not hold the entry any more.
+   */
   readRecord(place: RecordPlace): Promise<Uint8Array>;
   /**
    * Resolves transactionId hashes (16 B each, back to back) to offsets on this node's applied state:

@@ -28,7 +28,7 @@ import { LogWriter } from './log-writer.js';
 import { Maintenance } from './maintenance.js';
 import { MessageReader } from './message-reader.js';
 import { PopDesk } from './pop-desk.js';
-import type { AppendPlace, CoordinatorPort, DispatcherPort, GroupLog } from './ports.js';
+import type { PartitionPlace, CoordinatorPort, DispatcherPort, GroupLog } from './ports.js';
 import type { IdIndexDriver, LogEntry } from './ports.js';
 import type { MachineParts, RowsPort, StorePort, WalPort } from './ports.js';
 import { ReadBarrier } from './read-barrier.js';
@@ -238,8 +238,8 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
 
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
     const place = this.placeOf(partitionId);
-    if (place === undefined || last < first) return Promise.resolve([]);
-    return this.reader.read(place, first, last);
+    if (place === undefined) return Promise.resolve([]);
+    return this.reader.read(place, Math.max(first, place.logStart), last);
   }
 
   readRecord(place: RecordPlace): Promise<Uint8Array> {
@@ -355,10 +355,12 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.intake.openSession(outcome.session);
   }
 
-  private placeOf(partitionId: number): AppendPlace | undefined {
+  private placeOf(partitionId: number): PartitionPlace | undefined {
     const { partitions } = this.tables;
     const slot = partitions.byId(asPartitionId(partitionId));
-    return slot < 0 ? undefined : { queueId: partitions.queueId(slot), partitionId };
+    if (slot < 0) return undefined;
+    const logStart = partitions.logStart(slot);
+    return { queueId: partitions.queueId(slot), partitionId, logStart };
   }
 
   private commit(entries: readonly LogEntry[]): void {

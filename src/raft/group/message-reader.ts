@@ -6,6 +6,7 @@
 import { crc32 } from 'node:zlib';
 import { QueenError } from '../../common/errors.js';
 import { logIndex } from '../../common/ids.js';
+import { RecordGoneError } from '../../common/record-gone.js';
 import type { AppendFinder } from './append-finder.js';
 import type { RecordPlace, StoredMessage } from './group.js';
 import type { AppendPlace, AppendRow, AppendRows, PayloadRange, WalPort } from './ports.js';
@@ -44,6 +45,7 @@ export class MessageReader {
 
   /** Messages of [first, last] that exist, ascending. */
   async read(place: AppendPlace, first: number, last: number): Promise<StoredMessage[]> {
+    if (last < first) return [];
     const rows = await this.parts.finder.find(place, first, last);
     const pieces = rows
       .map((row) => pieceOf(row, first, last))
@@ -70,6 +72,7 @@ export class MessageReader {
     try {
       bytes ??= await this.parts.wal.readRange(range);
     } catch (error) {
+      if (isGone(error)) throw new RecordGoneError(`entry ${entryIndex} is not kept any more`);
       throw this.stop(error instanceof Error ? error.message : String(error));
     }
     if (bytes.length === length && crc32(bytes) === crc) return bytes;
@@ -118,6 +121,11 @@ export class MessageReader {
     this.parts.damaged(new MessageDamageError(message));
     return new QueenError('retry');
   }
+}
+
+/** The log let go of the entry: nothing live is in it. */
+function isGone(error: unknown): boolean {
+  return error instanceof Error && error.name === 'EntryNotFoundError';
 }
 
 function recordOf(piece: Piece, item: number, bytes: Uint8Array): Uint8Array {

@@ -169,6 +169,11 @@ export interface AppendPlace {
   readonly partitionId: number;
 }
 
+/** A partition with the first offset it retains. */
+export interface PartitionPlace extends AppendPlace {
+  readonly logStart: number;
+}
+
 /** One append as its index row tells it: where the messages lie and what they must hash to. */
 export interface AppendRow {
   readonly baseOffset: number;

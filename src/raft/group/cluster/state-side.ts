@@ -16,7 +16,7 @@ import type { GroupView, RecordPlace, StoredMessage } from '../group.js';
 import { IdResolver, type ResolvedIds } from '../id-resolver.js';
 import { Maintenance } from '../maintenance.js';
 import { MessageReader } from '../message-reader.js';
-import type { AppendPlace, GroupLog, IdIndexDriver, LogEntry, MachineParts } from '../ports.js';
+import type { PartitionPlace, GroupLog, IdIndexDriver, LogEntry, MachineParts } from '../ports.js';
 import type { RowsPort, StorePort, WalPort } from '../ports.js';
 import { TailCache } from '../tail-cache.js';
 import type { TailIndex } from '../tail-index.js';
@@ -104,8 +104,8 @@ export class StateSide {
 
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
     const place = this.placeOf(partitionId);
-    if (place === undefined || last < first) return Promise.resolve([]);
-    return this.reader.read(place, first, last);
+    if (place === undefined) return Promise.resolve([]);
+    return this.reader.read(place, Math.max(first, place.logStart), last);
   }
 
   readRecord(place: RecordPlace): Promise<Uint8Array> {
@@ -140,9 +140,11 @@ export class StateSide {
     }
   }
 
-  private placeOf(partitionId: number): AppendPlace | undefined {
+  private placeOf(partitionId: number): PartitionPlace | undefined {
     const { partitions } = this.tables;
     const slot = partitions.byId(asPartitionId(partitionId));
-    return slot < 0 ? undefined : { queueId: partitions.queueId(slot), partitionId };
+    if (slot < 0) return undefined;
+    const logStart = partitions.logStart(slot);
+    return { queueId: partitions.queueId(slot), partitionId, logStart };
   }
 }

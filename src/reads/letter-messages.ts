@@ -1,0 +1,35 @@
+/**
+ * The message behind a dead letter, read by the letter's own reference: retention may have cut it off
+ * its partition long ago, the letter keeps its bytes.
+ */
+import { RecordGoneError } from '../common/record-gone.js';
+import { MESSAGE_FLAG, readRecord } from '../machine/commands/push-record.js';
+import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
+import type { Group } from '../raft/group/group.js';
+
+/** What a dead letter shows of its message; slices of one record. */
+export interface LetterMessage {
+  readonly transactionId: Uint8Array;
+  readonly payload: Uint8Array;
+  readonly encrypted: boolean;
+}
+
+/** Null when the letter went meanwhile, and its bytes with it. */
+export async function letterMessage(
+  group: Pick<Group, 'readRecord'>,
+  letter: DeadLetterRow,
+): Promise<LetterMessage | null> {
+  const { entryIndex, blockOffset, start, length, crc } = letter;
+  const place = { entryIndex, start: blockOffset + start, length, crc };
+  const record = await group.readRecord(place).catch((error: unknown) => {
+    if (error instanceof RecordGoneError) return null;
+    throw error;
+  });
+  if (record === null) return null;
+  const view = readRecord(record, 0, record.length);
+  return {
+    transactionId: record.subarray(view.transactionIdStart, view.transactionIdEnd),
+    payload: record.subarray(view.payloadStart, view.payloadEnd),
+    encrypted: (view.flags & MESSAGE_FLAG.encrypted) !== 0,
+  };
+}
