@@ -13,6 +13,7 @@ import { KnownRoutes } from './known-routes.js';
 import { systemClock, systemRandom } from '../config/index.js';
 import { HTTP_LOGGER, MESSAGE_IDS } from './tokens.js';
 import { Traffic } from './traffic.js';
+import { TransactionPlugs } from './transaction-plugs.js';
 
 export interface HttpParts {
   readonly routes: KnownRoutes;
@@ -29,6 +30,7 @@ export class HttpModule {
         { provide: KnownRoutes, useValue: parts.routes },
         { provide: Admission, useValue: parts.admission },
         Traffic,
+        TransactionPlugs,
         { provide: MESSAGE_IDS, useFactory: () => new UuidMint(systemClock, systemRandom) },
         {
           provide: HTTP_LOGGER,
@@ -37,7 +39,7 @@ export class HttpModule {
         },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [Admission, Traffic, HTTP_LOGGER, MESSAGE_IDS],
+      exports: [Admission, Traffic, TransactionPlugs, HTTP_LOGGER, MESSAGE_IDS],
     };
   }
 }

@@ -36,6 +36,7 @@ import { applyFail, applyFire, prefetchFail, prefetchFire } from './apply/timer-
 import type { Fire } from './apply/timer-fire.js';
 import { applyTimers, prefetchTimers } from './apply/timers.js';
 import type { TimerOps } from './apply/timers.js';
+import { TransactionApplier } from './apply/transaction.js';
 import { decodeAck, decodeExtend } from './commands/ack.js';
 import { COMMAND_HEADER, CommandKind } from './commands/catalogue.js';
 import type { IgnoredOutcome, Outcome, RaiseVersionOutcome } from './commands/catalogue.js';
@@ -115,6 +116,7 @@ export function createMachine(ports: MachinePorts): Machine {
 class QueenMachine implements Machine {
   private readonly context: ApplyContext;
   private readonly push: PushApplier;
+  private readonly transaction: TransactionApplier;
   private readonly entry = new EntryReader();
   private readonly reader = new BinaryReader();
   private version = FIRST_CLUSTER_VERSION;
@@ -125,6 +127,7 @@ class QueenMachine implements Machine {
   constructor(private readonly ports: MachinePorts) {
     this.context = new ApplyContext(ports);
     this.push = new PushApplier(this.context);
+    this.transaction = new TransactionApplier(this.context, this.push);
   }
 
   get appliedIndex(): LogIndex {
@@ -253,6 +256,8 @@ class QueenMachine implements Machine {
     switch (kind) {
       case CommandKind.Push:
         return push.prefetch(this.pushBody(), sink);
+      case CommandKind.Transaction:
+        return this.transaction.prefetch(this.pushBody(), sink);
       case CommandKind.Ack:
         return prefetchAck(context, decodeAck(this.body()), sink);
       case CommandKind.ReplayDeadLetter:
@@ -355,6 +360,8 @@ class QueenMachine implements Machine {
       case CommandKind.PurgeTenant:
         decodePurgeTenant(this.body());
         return applyPurgeTenant(context);
+      case CommandKind.Transaction:
+        return this.transaction.apply(this.pushBody());
       default:
         return unreachable(kind, 'command kind');
     }

@@ -13,6 +13,7 @@ import type {
 import type { ConsumerGroupId } from '../../common/ids.js';
 import { appendKey } from '../tables/keyspaces.js';
 import type { PrefetchSink } from '../machine.js';
+import type { DeadLetterRow } from '../tables/dead-letter-row.js';
 import type { ApplyContext, LivePartition } from './context.js';
 import { planAck } from './ack-plan.js';
 import type { AckPlan, AckState } from './ack-plan.js';
@@ -21,52 +22,109 @@ import { acceptsAck } from './lease-rules.js';
 
 /** Rows the command can read: the appends of messages that may become dead letters. */
 export function prefetchAck(context: ApplyContext, command: AckCommand, sink: PrefetchSink): void {
-  for (const target of command.targets) {
-    if (target.signals.length === 0) continue;
-    const partition = context.livePartition(target.partitionId);
-    if (partition === undefined) continue;
-    for (const signal of target.signals) {
-      sink.row(appendKey(partition.queue.id, target.partitionId, signal.baseOffset));
-    }
+  for (const target of command.targets) prefetchAckTarget(context, target, sink);
+}
+
+export function prefetchAckTarget(
+  context: ApplyContext,
+  target: AckTarget,
+  sink: PrefetchSink,
+): void {
+  if (target.signals.length === 0) return;
+  const partition = context.livePartition(target.partitionId);
+  if (partition === undefined) return;
+  for (const signal of target.signals) {
+    sink.row(appendKey(partition.queue.id, target.partitionId, signal.baseOffset));
   }
 }
 
 export function applyAck(context: ApplyContext, command: AckCommand): AckOutcome {
-  const tenant = context.tenant();
-  const group =
-    tenant === undefined ? undefined : context.tables.names.group(tenant, command.group);
   const targets = command.targets.map((target) => {
-    const partition = context.livePartition(target.partitionId);
-    // A partition of another tenant is treated exactly as nonexistent.
-    if (partition === undefined || partition.queue.tenant !== tenant) {
-      return unchanged('no_partition');
-    }
-    const cursor = group === undefined ? -1 : context.tables.cursors.find(partition.slot, group);
-    if (group === undefined || cursor < 0) return unchanged('no_cursor');
-    return applyTarget(context, target, { partition, cursor, group });
+    const place = findAckPlace(context, command.group, target);
+    return typeof place === 'string' ? unchanged(place) : applyTarget(context, target, place);
   });
   return { kind: CommandKind.Ack, targets };
 }
 
-interface Place {
+/** The cursor a target is about. */
+export interface AckPlace {
   readonly partition: LivePartition;
   readonly cursor: number;
   readonly group: ConsumerGroupId;
+}
+
+/** A partition of another tenant is treated exactly as nonexistent. */
+export function findAckPlace(
+  context: ApplyContext,
+  groupName: string,
+  target: AckTarget,
+): AckPlace | 'no_partition' | 'no_cursor' {
+  const tenant = context.tenant();
+  const partition = context.livePartition(target.partitionId);
+  if (tenant === undefined || partition?.queue.tenant !== tenant) return 'no_partition';
+  const group = context.tables.names.group(tenant, groupName);
+  const cursor = group === undefined ? -1 : context.tables.cursors.find(partition.slot, group);
+  return group === undefined || cursor < 0 ? 'no_cursor' : { partition, cursor, group };
+}
+
+/** Row of the lease that acknowledgements of the cursor are judged by now, −1 = none. */
+export function liveLease(context: ApplyContext, cursor: number): number {
+  const { cursors, leases } = context.tables;
+  const lease = cursors.lease(cursor);
+  return lease >= 0 && acceptsAck(leases, lease, context) ? lease : -1;
 }
 
 /**
  * Fencing (§6.2, §6.4). A lease id must be the live lease's, or that of the batch settled last: then
  * it is a repeat and changes nothing. Without a lease id the call acts on whatever the cursor holds.
  */
-function applyTarget(context: ApplyContext, target: AckTarget, place: Place): AckTargetOutcome {
-  const { cursors, leases } = context.tables;
+function applyTarget(context: ApplyContext, target: AckTarget, place: AckPlace): AckTargetOutcome {
   const { cursor } = place;
-  const lease = cursors.lease(cursor);
-  const live = lease >= 0 && acceptsAck(leases, lease, context);
-  if (target.leaseId.length > 0 && !(live && leases.matches(lease, target.leaseId))) {
-    return refuse(context, target, cursor);
-  }
-  const state = stateOf(context, place, live ? lease : -1);
+  const lease = liveLease(context, cursor);
+  if (isFencedOff(context, target, lease)) return refuse(context, target, cursor);
+  const state = ackState(context, place, lease);
+  const change = prepareAck(context, target, { place, state, lease });
+  if (change === undefined) return unchanged('stale', state.committed);
+  writeAck(context, place, change);
+  return {
+    verdict: 'applied',
+    committedBefore: state.committed,
+    spanEnd: state.spanEnd,
+    committedAfter: change.plan.committed,
+    releasedFirst: -1,
+    releasedLast: -1,
+    leaseReleased: change.plan.released,
+    filed: change.rows.length,
+  };
+}
+
+/** The target names a lease that is not the live one. */
+export function isFencedOff(context: ApplyContext, target: AckTarget, lease: number): boolean {
+  if (target.leaseId.length === 0) return false;
+  return lease < 0 || !context.tables.leases.matches(lease, target.leaseId);
+}
+
+export interface AckSituation {
+  readonly place: AckPlace;
+  readonly state: AckState;
+  readonly lease: number;
+}
+
+/** What a target is going to do to its cursor. */
+export interface AckChange {
+  readonly plan: AckPlan;
+  readonly state: AckState;
+  readonly lease: number;
+  readonly rows: readonly DeadLetterRow[];
+}
+
+/** Judges a target that may act; undefined when a message to be filed cannot be found any more. */
+export function prepareAck(
+  context: ApplyContext,
+  target: AckTarget,
+  situation: AckSituation,
+): AckChange | undefined {
+  const { place, state, lease } = situation;
   const plan = planAck(state, target);
   // What retention cut off under the lease is gone: the cursor passes it, nothing can be filed.
   const logStart = context.tables.partitions.logStart(place.partition.slot);
@@ -77,21 +135,13 @@ function applyTarget(context: ApplyContext, target: AckTarget, place: Place): Ac
     groupId: place.group,
     retryCount: state.batchRetryCount,
   });
-  if (rows === undefined) return unchanged('stale', state.committed);
+  return rows === undefined ? undefined : { plan, state, lease, rows };
+}
+
+export function writeAck(context: ApplyContext, place: AckPlace, change: AckChange): void {
+  const { plan, state, rows } = change;
   writeDeadLetters(context, place.partition.slot, rows);
-  if (plan.released || plan.committed !== state.committed) {
-    writePlan(context, place, { plan, state, lease: live ? lease : -1 });
-  }
-  return {
-    verdict: 'applied',
-    committedBefore: state.committed,
-    spanEnd: state.spanEnd,
-    committedAfter: plan.committed,
-    releasedFirst: -1,
-    releasedLast: -1,
-    leaseReleased: plan.released,
-    filed: rows.length,
-  };
+  if (plan.released || plan.committed !== state.committed) writePlan(context, place, change);
 }
 
 function refuse(context: ApplyContext, target: AckTarget, cursor: number): AckTargetOutcome {
@@ -106,7 +156,7 @@ function refuse(context: ApplyContext, target: AckTarget, cursor: number): AckTa
   };
 }
 
-function stateOf(context: ApplyContext, place: Place, lease: number): AckState {
+export function ackState(context: ApplyContext, place: AckPlace, lease: number): AckState {
   const { cursors, leases, partitions } = context.tables;
   const { options } = place.partition.queue;
   return {
@@ -120,13 +170,7 @@ function stateOf(context: ApplyContext, place: Place, lease: number): AckState {
   };
 }
 
-interface Change {
-  readonly plan: AckPlan;
-  readonly state: AckState;
-  readonly lease: number;
-}
-
-function writePlan(context: ApplyContext, place: Place, change: Change): void {
+function writePlan(context: ApplyContext, place: AckPlace, change: AckChange): void {
   const { cursors, leases, partitions } = context.tables;
   const { cursor } = place;
   const { plan, state, lease } = change;

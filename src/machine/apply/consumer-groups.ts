@@ -16,6 +16,7 @@ import type { ConsumerGroupId, PartitionId, QueueId, TenantId } from '../../comm
 import { QUEUE_MODE_GROUP } from '../tables/tables.js';
 import type { QueueRow } from '../tables/tables.js';
 import type { ApplyContext, LivePartition } from './context.js';
+import { removeCursor } from './cursor-removal.js';
 import { foldRegistration, groupNumber } from './register.js';
 
 /** Creates missing cursors: the group need not exist, and it is not registered by this. */
@@ -98,7 +99,7 @@ function deleteCursors(
     if (partition?.queue.id !== command.queueId) continue;
     const cursor = cursors.find(partition.slot, group);
     if (cursor < 0) continue;
-    cursors.remove(cursor);
+    removeCursor(context, cursor);
     context.digest.number(id);
     deleted += 1;
   }

@@ -50,6 +50,14 @@ interface Verdicts {
   readonly fresh: number[];
 }
 
+/** What keeps a push from storing all its messages. */
+export interface PushObstacle {
+  readonly queue: string;
+  readonly partition: string;
+  /** Of a message that is stored already; null = the payloads must be prepared again. */
+  readonly originalOffset: number | null;
+}
+
 interface Append {
   readonly queue: QueueRow;
   readonly slot: number;
@@ -90,6 +98,31 @@ export class PushApplier {
     view.open(body.bytes, body.start, body.end);
     while (view.nextGroup()) groups.push(this.applyGroup(body.entryOffset));
     return { kind: CommandKind.Push, groups };
+  }
+
+  /**
+   * The first group that is stale or names a stored message, in group order; null when all would be
+   * stored. Changes nothing; tells the queues that would spring into being.
+   */
+  obstacle(body: PushBody, creates: (queue: string) => void): PushObstacle | null {
+    const { view } = this;
+    view.open(body.bytes, body.start, body.end);
+    while (view.nextGroup()) {
+      const queue = this.findQueue();
+      const name = view.queueName();
+      const partition = view.partitionName();
+      if (queue === undefined) creates(name);
+      else if (this.isStale(queue)) return { queue: name, partition, originalOffset: null };
+      const slot =
+        queue === undefined ? -1 : this.context.tables.partitions.find(queue.id, partition);
+      const { statuses, offsets } = this.judge(queue, slot);
+      const stored = statuses.findIndex(
+        // Repeats of a message of the same group have no offset yet.
+        (status, i) => status === PushItemStatus.Duplicate && offsets[i]! >= 0,
+      );
+      if (stored >= 0) return { queue: name, partition, originalOffset: offsets[stored]! };
+    }
+    return null;
   }
 
   private applyGroup(entryOffset: number): PushGroupOutcome {

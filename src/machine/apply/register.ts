@@ -13,7 +13,7 @@ import type { ApplyContext } from './context.js';
 import { createImplicitQueue } from './queues.js';
 
 export function applyRegister(context: ApplyContext, command: RegisterCommand): RegisterOutcome {
-  const { names, registrations } = context.tables;
+  const { names } = context.tables;
   if (command.queue === '') {
     const tenant = names.ensureTenant(context.tenantUuid);
     const number = groupNumber(context, tenant, command.group);
@@ -22,13 +22,29 @@ export function applyRegister(context: ApplyContext, command: RegisterCommand): 
   const queue = findQueue(context, command);
   if (queue === undefined) return { kind: CommandKind.Register, queueId: null, groupId: null };
   const groupId = groupNumber(context, queue.tenant, command.group);
-  if (registrations.find(queue.id, groupId) === undefined) {
-    const row = registrationOf(context, command, { queueId: queue.id, groupId });
-    registrations.create(row);
-    foldRegistration(context, row);
-    context.effects.registered(queue.id, groupId);
-  }
+  registerGroup(context, { queue, group: groupId }, command);
   return { kind: CommandKind.Register, queueId: queue.id, groupId };
+}
+
+/** What a registration is made of. */
+export type RegistrationPolicy = Pick<
+  RegisterCommand,
+  'group' | 'mode' | 'instant' | 'conflation' | 'namespace' | 'task'
+>;
+
+/** Registers the group unless it is registered: an existing policy is never changed. */
+export function registerGroup(
+  context: ApplyContext,
+  who: { readonly queue: QueueRow; readonly group: ConsumerGroupId },
+  policy: RegistrationPolicy,
+): void {
+  const { registrations } = context.tables;
+  const key = { queueId: who.queue.id, groupId: who.group };
+  if (registrations.find(key.queueId, key.groupId) !== undefined) return;
+  const row = registrationOf(context, policy, key);
+  registrations.create(row);
+  foldRegistration(context, row);
+  context.effects.registered(key.queueId, key.groupId);
 }
 
 /** Numbers are given once, in log order, and never reused. */
@@ -58,7 +74,7 @@ function findQueue(context: ApplyContext, command: RegisterCommand): QueueRow | 
 /** Queue mode always starts at the oldest retained message and never conflates. */
 function registrationOf(
   context: ApplyContext,
-  command: RegisterCommand,
+  command: RegistrationPolicy,
   key: Pick<RegistrationRow, 'queueId' | 'groupId'>,
 ): RegistrationRow {
   const queueMode = command.group === QUEUE_MODE_GROUP;
@@ -74,7 +90,7 @@ function registrationOf(
   };
 }
 
-function startInstant(context: ApplyContext, mode: StartMode, command: RegisterCommand): Micros {
+function startInstant(context: ApplyContext, mode: StartMode, command: RegistrationPolicy): Micros {
   switch (mode) {
     case StartMode.All:
       return micros(0);

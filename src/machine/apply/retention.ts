@@ -21,6 +21,7 @@ import { encodeGarbagePartition } from '../tables/garbage-partition.js';
 import { garbagePartitionKey } from '../tables/keyspaces.js';
 import type { QueueRow } from '../tables/tables.js';
 import type { ApplyContext, LivePartition } from './context.js';
+import { removeCursor } from './cursor-removal.js';
 
 export function applyTrimPartitions(
   context: ApplyContext,
@@ -119,10 +120,10 @@ function isIdle(
 
 /** Rows of its appends may be left: a garbage row remembers them until they are removed. */
 function dropPartition(context: ApplyContext, slot: number, queue: QueueRow): void {
-  const { partitions, cursors } = context.tables;
+  const { partitions } = context.tables;
   const id = partitions.id(slot);
   for (let c = partitions.firstCursor(slot); c >= 0; c = partitions.firstCursor(slot)) {
-    cursors.remove(c);
+    removeCursor(context, c);
   }
   partitions.remove(slot);
   context.rows.put(garbagePartitionKey(queue.id, id), encodeGarbagePartition());

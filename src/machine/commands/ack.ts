@@ -52,7 +52,7 @@ export function decodeAck(reader: BinaryReader): AckCommand {
   return { group, skewMicros, targets };
 }
 
-function writeTarget(writer: BinaryWriter, target: AckTarget): void {
+export function writeTarget(writer: BinaryWriter, target: AckTarget): void {
   writer.u48(target.partitionId);
   writeOptionalId(writer, target.leaseId);
   writer.varint(target.completed.length / 2);
@@ -75,7 +75,7 @@ function writeTarget(writer: BinaryWriter, target: AckTarget): void {
   writeOptionalText(writer, target.fallbackError);
 }
 
-function readTarget(reader: BinaryReader): AckTarget {
+export function readTarget(reader: BinaryReader): AckTarget {
   const partition = partitionId(reader.u48());
   const leaseId = readOptionalId(reader);
   const completed = readCompleted(reader);

@@ -15,6 +15,7 @@
  * session, sequence and floor are patched in place by the group at submit (fixed positions).
  */
 import type { ConsumerGroupId, Micros, Offset, PartitionId, QueueId } from '../../common/ids.js';
+import type { TransactionOutcome } from './catalogue-transactions.js';
 import type { DeclareEphemeralOutcome, DropEphemeralOutcome } from './ephemeral-catalogue.js';
 import type { FailTimersOutcome, FireTimersOutcome, TimersOutcome } from './timers.js';
 import type {
@@ -63,6 +64,7 @@ export enum CommandKind {
   UpdateSubscription = 13,
   RemoveDeadLetters = 14,
   ReplayDeadLetter = 15,
+  Transaction = 20,
   DeclareEphemeral = 60,
   DropEphemeral = 61,
   /** timers.ts */
@@ -350,6 +352,7 @@ export type Outcome =
   | UpdateSubscriptionOutcome
   | RemoveDeadLettersOutcome
   | ReplayDeadLetterOutcome
+  | TransactionOutcome
   | DeclareEphemeralOutcome
   | DropEphemeralOutcome
   | TimersOutcome

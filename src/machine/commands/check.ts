@@ -19,15 +19,14 @@ import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './dead-letters.
 import { decodeDeclareEphemeral, decodeDropEphemeral } from './ephemeral.js';
 import { readCommandHeader } from './header.js';
 import { decodeKvCall, decodeKvSweep } from './kv.js';
-import { PushBodyView } from './push-view.js';
+import { checkPushBody } from './push-view.js';
 import { decodeConfigure, decodeDeleteQueue } from './queue.js';
 import { decodeRegister } from './register.js';
 import { decodeDropPartitions, decodeSealCursors, decodeTrimPartitions } from './retention.js';
 import { decodeOpenSession, decodeRaiseVersion } from './session.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './timers.js';
 import type { TimerOp } from './timers.js';
-
-const view = new PushBodyView();
+import { checkTransactionBody } from './transaction.js';
 
 /** Decodes the whole command in bytes[start, end); throws DecodeError, returns its header. */
 export function checkCommand(
@@ -42,31 +41,26 @@ export function checkCommand(
   } else if (header.kind === CommandKind.ReplayDeadLetter) {
     const reader = new BinaryReader(bytes, bodyAt, end);
     decodeReplayDeadLetter(reader);
-    checkPushBody(bytes, reader.position, end);
-    if (view.groupCount !== 1 || view.count !== 1) {
+    const { groups, messages } = checkPushBody(bytes, reader.position, end);
+    if (groups !== 1 || messages !== 1) {
       throw new DecodeError('a replay pushes one message', bodyAt);
     }
   } else if (header.kind === CommandKind.FireTimers) {
     checkFire(bytes, bodyAt, end);
   } else if (header.kind === CommandKind.Timers) {
     checkTimers(bytes, bodyAt, end);
+  } else if (header.kind === CommandKind.Transaction) {
+    checkTransactionBody(bytes, bodyAt, end);
   } else {
     decodeBody(header.kind, new BinaryReader(bytes, bodyAt, end));
   }
   return header;
 }
 
-function checkPushBody(bytes: Uint8Array, start: number, end: number): void {
-  view.open(bytes, start, end);
-  while (view.nextGroup()) view.checkRecordPieces();
-}
-
 function checkFire(bytes: Uint8Array, start: number, end: number): void {
   const reader = new BinaryReader(bytes, start, end);
   const { timers } = decodeFireTimers(reader);
-  let messages = 0;
-  view.open(bytes, reader.position, end);
-  for (; view.nextGroup(); messages += view.count) view.checkRecordPieces();
+  const { messages } = checkPushBody(bytes, reader.position, end);
   if (messages !== timers.length) throw new DecodeError('a fire brings one message a timer', start);
 }
 
@@ -78,15 +72,19 @@ function checkTimers(bytes: Uint8Array, start: number, end: number): void {
 
 /** A timer's message is one push to the timer's own queue. */
 export function checkTimerMessage(bytes: Uint8Array, op: TimerOp): void {
-  checkPushBody(bytes, op.bodyStart, op.bodyEnd);
-  if (view.groupCount !== 1 || view.count !== 1 || view.queueName() !== op.queue) {
+  const { groups, messages, queue } = checkPushBody(bytes, op.bodyStart, op.bodyEnd);
+  if (groups !== 1 || messages !== 1 || queue !== op.queue) {
     throw new DecodeError('a timer brings one message to its queue', op.bodyStart);
   }
 }
 
 type DecodedKind = Exclude<
   CommandKind,
-  CommandKind.Push | CommandKind.ReplayDeadLetter | CommandKind.Timers | CommandKind.FireTimers
+  | CommandKind.Push
+  | CommandKind.ReplayDeadLetter
+  | CommandKind.Timers
+  | CommandKind.FireTimers
+  | CommandKind.Transaction
 >;
 
 function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {

@@ -2,6 +2,7 @@
  * What others may use of the commands: the catalogue, the encoders, the entry and the pre-log check.
  */
 export * from './catalogue.js';
+export * from './catalogue-transactions.js';
 export { encodeAck, encodeExtend } from './ack.js';
 export { checkCommand } from './check.js';
 export { encodeClaim, encodeUnclaim } from './claim.js';
@@ -60,3 +61,10 @@ export { encodeFailTimers, encodeFireTimers, encodeTimers } from './timers.js';
 export type { FailureRules, TimerOpInput, TimerResult, TimersOutcome } from './timers.js';
 export * from './retention.js';
 export { encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';
+export {
+  encodeAcks,
+  encodePositions,
+  encodeTransaction,
+  pushSection,
+  sectionOf,
+} from './transaction.js';

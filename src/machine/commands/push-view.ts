@@ -160,3 +160,21 @@ export class PushBodyView {
     }
   }
 }
+
+const checked = new PushBodyView();
+
+/** The check of a push body before the log; throws DecodeError, returns what it holds; `queue` of its last group. */
+export function checkPushBody(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): { readonly groups: number; readonly messages: number; readonly queue: string } {
+  let messages = 0;
+  checked.open(bytes, start, end);
+  while (checked.nextGroup()) {
+    checked.checkRecordPieces();
+    messages += checked.count;
+  }
+  const queue = checked.groupCount === 0 ? '' : checked.queueName();
+  return { groups: checked.groupCount, messages, queue };
+}

@@ -7,7 +7,7 @@
  *   | [flags&2 lease: 16B leaseId | u48 first | u48 batchEnd | u64 expiresAt | u64 acquiredAt
  *      | u64 term]
  *
- *   flags: 1 released, 2 lease, 4 the lease is conflated
+ *   flags: 1 released, 2 lease, 4 the lease is conflated, 8 a row of keyspace 43 has metadata
  */
 import { beginRow, openRow, readOffset, writeOffset } from './row-codec.js';
 
@@ -15,6 +15,7 @@ const VERSION = 1;
 const FLAG_RELEASED = 1;
 const FLAG_LEASE = 2;
 const FLAG_CONFLATED = 4;
+const FLAG_METADATA = 8;
 
 /** Mutable so that one object serves a whole load or flush. */
 export interface CursorRow {
@@ -25,6 +26,7 @@ export interface CursorRow {
   attemptCount: number;
   batchRetryCount: number;
   totalConsumed: number;
+  hasMetadata: boolean;
   hasReleased: boolean;
   releasedId: Uint8Array;
   releasedFirst: number;
@@ -50,6 +52,7 @@ export function emptyCursorRow(): CursorRow {
     attemptCount: 0,
     batchRetryCount: 0,
     totalConsumed: 0,
+    hasMetadata: false,
     hasReleased: false,
     releasedId: NO_ID,
     releasedFirst: -1,
@@ -69,7 +72,8 @@ function flagsOf(row: CursorRow): number {
   return (
     (row.hasReleased ? FLAG_RELEASED : 0) |
     (row.hasLease ? FLAG_LEASE : 0) |
-    (row.hasLease && row.conflated ? FLAG_CONFLATED : 0)
+    (row.hasLease && row.conflated ? FLAG_CONFLATED : 0) |
+    (row.hasMetadata ? FLAG_METADATA : 0)
   );
 }
 
@@ -112,6 +116,7 @@ export function decodeCursorRow(value: Uint8Array, into: CursorRow): void {
   into.totalConsumed = reader.u48();
   into.hasReleased = (flags & FLAG_RELEASED) !== 0;
   into.hasLease = (flags & FLAG_LEASE) !== 0;
+  into.hasMetadata = (flags & FLAG_METADATA) !== 0;
   into.conflated = (flags & FLAG_CONFLATED) !== 0;
   if (into.hasReleased) {
     into.releasedId = reader.raw(16);

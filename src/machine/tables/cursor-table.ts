@@ -5,7 +5,7 @@
  * over (partition slot, group).
  *
  *   f64: committed attemptOffset totalConsumed createdAt releasedFirst releasedLast | 16B releasedId
- *   i32: partition groupId version attemptCount batchRetryCount lease nextOnPartition (one unused)
+ *   i32: partition groupId version attemptCount batchRetryCount lease nextOnPartition hasMetadata
  */
 import { invariant } from '../../common/invariant.js';
 import type { ConsumerGroupId, Micros } from '../../common/ids.js';
@@ -37,6 +37,7 @@ const ATTEMPT_COUNT = 19;
 const BATCH_RETRY_COUNT = 20;
 const LEASE = 21;
 const NEXT_ON_PARTITION = 22;
+const HAS_METADATA = 23;
 const STRIDE_BYTES = 96;
 
 const MAX_U32 = 0xffff_ffff;
@@ -143,6 +144,10 @@ export class CursorTableImpl implements CursorTable {
     return this.records.double(slot, RELEASED_LAST);
   }
 
+  hasMetadata(slot: number): boolean {
+    return this.records.int(slot, HAS_METADATA) !== 0;
+  }
+
   nextOnPartition(slot: number): number {
     return this.records.int(slot, NEXT_ON_PARTITION);
   }
@@ -171,6 +176,11 @@ export class CursorTableImpl implements CursorTable {
 
   addConsumed(slot: number, count: number): void {
     this.records.setDouble(slot, TOTAL_CONSUMED, this.totalConsumed(slot) + count);
+    this.dirty.mark(slot);
+  }
+
+  setHasMetadata(slot: number, has: boolean): void {
+    this.records.setInt(slot, HAS_METADATA, has ? 1 : 0);
     this.dirty.mark(slot);
   }
 
@@ -260,6 +270,7 @@ export class CursorTableImpl implements CursorTable {
     records.setInt(slot, VERSION, row.version);
     records.setInt(slot, ATTEMPT_COUNT, row.attemptCount);
     records.setInt(slot, BATCH_RETRY_COUNT, row.batchRetryCount);
+    records.setInt(slot, HAS_METADATA, row.hasMetadata ? 1 : 0);
     if (row.hasLease) {
       const { leaseId, firstOffset, batchEnd, term, conflated } = row;
       const expiresAt = micros(row.expiresAt);
@@ -278,6 +289,7 @@ export class CursorTableImpl implements CursorTable {
     row.attemptCount = this.attemptCount(slot);
     row.batchRetryCount = this.batchRetryCount(slot);
     row.totalConsumed = this.totalConsumed(slot);
+    row.hasMetadata = this.hasMetadata(slot);
     row.hasReleased = this.releasedFirst(slot) >= 0;
     if (row.hasReleased) {
       row.releasedId = records.copyId(slot, RELEASED_ID_BYTE);

@@ -16,6 +16,7 @@
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  *   44 garbage partition  u32 queue | u48 partition
  *   20…27 key-value, switches, quotas: kv-keys.ts
+ *   43 metadata of a cursor u32 queue | u48 partition | u32 group
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import { keyU32, keyU48, keyU64, KeyWriter } from '../../common/key-writer.js';
@@ -52,6 +53,7 @@ export const KEYSPACE = {
   kvVersion: 0x26,
   garbageTenants: 0x27,
   timerPins: 0x2b,
+  cursorMetadata: 0x43,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
@@ -80,6 +82,7 @@ export const RANGE_PURGED_KEYSPACES: readonly number[] = [
   KEYSPACE.letterIds,
   KEYSPACE.groupLetters,
   KEYSPACE.garbagePartitions,
+  KEYSPACE.cursorMetadata,
 ];
 
 /** Keyspaces whose first field is a tenant number: purged by range when the tenant is. */
@@ -131,6 +134,10 @@ export function partitionKey(queue: number, partition: number): Uint8Array {
 
 export function cursorKey(queue: number, partition: number, group: number): Uint8Array {
   return start(KEYSPACE.cursors).u32(queue).u48(partition).u32(group).toBytes();
+}
+
+export function cursorMetadataKey(queue: number, partition: number, group: number): Uint8Array {
+  return start(KEYSPACE.cursorMetadata).u32(queue).u48(partition).u32(group).toBytes();
 }
 
 export function appendKey(queue: number, partition: number, baseOffset: number): Uint8Array {

@@ -51,6 +51,7 @@ describe('row codecs', () => {
       ...{ releasedFirst: u48, releasedLast: u48, hasLease: fc.boolean(), leaseId: id },
       ...{ firstOffset: u48, batchEnd: u48, expiresAt: u64, acquiredAt: u64, term: u64 },
       conflated: fc.boolean(),
+      hasMetadata: fc.boolean(),
     };
     const {
       hasReleased: _r,

@@ -122,6 +122,8 @@ export interface CursorTable {
   releasedMatches(slot: number, leaseId: Uint8Array): boolean;
   releasedFirst(slot: number): number;
   releasedLast(slot: number): number;
+  /** A row of keyspace 43 belongs to it; removing the cursor removes the row first. */
+  hasMetadata(slot: number): boolean;
   nextOnPartition(slot: number): number;
 
   // Apply only. Every setter marks the row dirty; `bump` raises the version once per command.
@@ -133,6 +135,7 @@ export interface CursorTable {
   setReleased(slot: number, leaseId: Uint8Array, first: number, last: number): void;
   setLease(slot: number, lease: NewLease): void;
   extendLease(slot: number, expiresAt: Micros): void;
+  setHasMetadata(slot: number, has: boolean): void;
   clearLease(slot: number): void;
   /** Deletes the cursor with its lease; the slot may be reused at once. */
   remove(slot: number): void;
