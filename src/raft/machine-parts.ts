@@ -22,6 +22,7 @@ import {
   TENANT_PURGED_KEYSPACES,
   tenantRange,
 } from '../machine/tables/keyspaces.js';
+import { timerIndexKeys } from '../machine/tables/timer-index.js';
 import type { StoredMessage } from './group/group.js';
 import type { AppendRow, AppendRows, Garbage, GarbagePile, GroupCommands } from './group/ports.js';
 import type { MachineParts } from './group/ports.js';
@@ -67,6 +68,7 @@ function garbageOf(tables: TablesImpl): Garbage {
   });
   const tenantPile = (tenant: TenantId): GarbagePile => ({
     ranges: TENANT_PURGED_KEYSPACES.map((keyspace) => tenantRange(keyspace, tenant)),
+    companions: (key, value) => (key[0] === KEYSPACE.timers ? timerIndexKeys(key, value) : []),
     finish: () => tables.names.finishTenant(tenant),
   });
   return {

@@ -6,7 +6,6 @@ import {
   keyPinnedEntry,
   keyTimerDue,
   keyTimerName,
-  timerCountKey,
   timerDueRange,
   timerKeyOf,
   timerKeyOfDue,
@@ -14,12 +13,7 @@ import {
   timerRange,
 } from '../machine/tables/timer-keys.js';
 import type { TimerName } from '../machine/tables/timer-keys.js';
-import {
-  decodeTimerCount,
-  decodeTimerPin,
-  decodeTimerRow,
-  timerDue,
-} from '../machine/tables/timer-row.js';
+import { decodeTimerPin, decodeTimerRow } from '../machine/tables/timer-row.js';
 import type { TimerRow } from '../machine/tables/timer-row.js';
 import type { RowView } from './append-rows.js';
 import { Slices } from './slices.js';
@@ -116,12 +110,6 @@ export async function countTimers(
   return count;
 }
 
-/** Pending timers of a tenant, in O(1). */
-export async function countTenantTimers(view: TimerView, tenant: number): Promise<number> {
-  const value = await view.get(timerCountKey(tenant));
-  return value === undefined ? 0 : decodeTimerCount(value);
-}
-
 /**
  * The one list of log bytes that only timers keep alive, by entry index, entries in [from, until):
  * whoever collects segments asks here, as it asks for dead letters. Timers with small payloads do not
@@ -135,5 +123,3 @@ export async function* timerLogReferences(
     yield { entryIndex: keyPinnedEntry(key), ...decodeTimerPin(value) };
   }
 }
-
-export { timerDue };

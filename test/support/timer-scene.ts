@@ -17,7 +17,7 @@ import type {
 } from '../../src/machine/commands/timers.js';
 import { KEYSPACE } from '../../src/machine/tables/keyspaces.js';
 import { keyTimerDue, keyTimerName, timerKeyOf } from '../../src/machine/tables/timer-keys.js';
-import { decodeTimerCount, decodeTimerRow, timerDue } from '../../src/machine/tables/timer-row.js';
+import { decodeTimerRow, timerDue } from '../../src/machine/tables/timer-row.js';
 import type { TimerRow } from '../../src/machine/tables/timer-row.js';
 import { DEFAULTS, MachineHarness, SECOND, TENANT } from './machine-harness.js';
 
@@ -142,8 +142,7 @@ export class TimerScene {
   }
 
   count(): number {
-    const [row] = this.stored(KEYSPACE.timerCounts);
-    return row === undefined ? 0 : decodeTimerCount(row[1]);
+    return this.harness.tables.timers.count(this.harness.tables.names.tenant(TENANT));
   }
 
   timers(): number {

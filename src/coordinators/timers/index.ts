@@ -31,7 +31,7 @@ export function buildTimerSweeper(
     },
     crc: (bytes, start, end) => crc32(bytes.subarray(start, end)),
     mintId: () => mint.mint(),
-    isOn: () => true,
+    isOn: () => host.tables.controls.isOn('timersFire'),
     ...{ limits, log, monotonicMs },
   });
 }

@@ -102,7 +102,12 @@ export class TimerSweeper implements CoordinatorPort {
     this.epoch += 1;
     this.stepping = false;
     this.nextDue = 0;
-    this.unlisten = this.host.listen({ timerDue: (due) => this.onDue(due) });
+    this.unlisten = this.host.listen({
+      timerDue: (due) => this.onDue(due),
+      switched: (name) => {
+        if (name === 'timersFire') this.arm();
+      },
+    });
     this.arm();
   }
 
@@ -188,14 +193,17 @@ export class TimerSweeper implements CoordinatorPort {
     return {
       nextDue: Math.min(left === undefined ? due.nextDue : timerDue(left.row), again),
       more: due.more || left !== undefined,
-      progress: settled > 0 || taken.length === 0,
+      progress: settled > 0 || counts.skipped === 0,
     };
   }
 
   private async propose(taken: readonly PendingTimer[]): Promise<Counts> {
     const commands: Uint8Array[] = [];
     for (const [tenant, timers] of byTenant(taken)) {
-      const uuid = this.host.tables.names.tenantUuid(tenantId(tenant));
+      const { names } = this.host.tables;
+      // A purged tenant's timers go with its rows.
+      if (!names.hasTenant(tenantId(tenant))) continue;
+      const uuid = names.tenantUuid(tenantId(tenant));
       const { ready, tooLarge } = await this.load(timers);
       if (ready.length > 0) commands.push(fireCommand(uuid, ready, this.options));
       if (tooLarge.length > 0) commands.push(failCommand(uuid, tooLarge, this.options));

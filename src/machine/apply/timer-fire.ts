@@ -18,7 +18,7 @@ import type {
   FireTimersOutcome,
 } from '../commands/timers.js';
 import type { PrefetchSink } from '../machine.js';
-import { timerCountKey, timerKeyOf } from '../tables/timer-keys.js';
+import { timerKeyOf } from '../tables/timer-keys.js';
 import type { TimerName } from '../tables/timer-keys.js';
 import { NO_OFFSET } from '../tables/dead-letter-row.js';
 import { timerDue } from '../tables/timer-row.js';
@@ -67,7 +67,6 @@ export function prefetchFire(
 ): void {
   const tenant = context.tenant();
   if (tenant === undefined) return;
-  sink.row(timerCountKey(tenant));
   view.open(body.bytes, body.start, body.end);
   for (let at = 0; view.nextGroup(); at += view.count) {
     const queue = view.queueName();
@@ -158,7 +157,6 @@ export function prefetchFail(
 ): void {
   const tenant = context.tenant();
   if (tenant === undefined) return;
-  sink.row(timerCountKey(tenant));
   for (const { queue, timerKey } of command.timers) {
     sink.row(timerKeyOf({ tenant, queue, timerKey }));
   }

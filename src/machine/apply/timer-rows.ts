@@ -3,12 +3,10 @@
  * and the tenant's count always change together, and everything is folded in the digest.
  */
 import type { TimerName } from '../tables/timer-keys.js';
-import { timerCountKey, timerDueKey, timerKeyOf, timerPinKey } from '../tables/timer-keys.js';
+import { timerDueKey, timerKeyOf, timerPinKey } from '../tables/timer-keys.js';
 import {
-  decodeTimerCount,
   decodeTimerRow,
   encodeDueEntry,
-  encodeTimerCount,
   encodeTimerPin,
   encodeTimerRow,
   isInline,
@@ -31,7 +29,7 @@ export function putTimer(
 ): void {
   const { rows, digest, effects } = context;
   const due = timerDue(row);
-  if (before === undefined) addToCount(context, name.tenant, 1);
+  if (before === undefined) context.tables.timers.add(name.tenant, 1);
   else removeIndexRows(context, name, before);
   rows.put(timerKeyOf(name), encodeTimerRow(row));
   rows.put(timerDueKey(due, name), encodeDueEntry());
@@ -48,7 +46,7 @@ export function removeTimer(context: ApplyContext, name: TimerName, row: TimerRo
   const { rows } = context;
   rows.delete(timerKeyOf(name));
   removeIndexRows(context, name, row);
-  addToCount(context, name.tenant, -1);
+  context.tables.timers.add(name.tenant, -1);
   foldName(context, name);
   context.digest.bytes(row.messageId);
 }
@@ -56,14 +54,6 @@ export function removeTimer(context: ApplyContext, name: TimerName, row: TimerRo
 function removeIndexRows({ rows }: ApplyContext, name: TimerName, row: TimerRow): void {
   rows.delete(timerDueKey(timerDue(row), name));
   if (!isInline(row)) rows.delete(timerPinKey(row.place.entryIndex, name));
-}
-
-function addToCount(context: ApplyContext, tenant: number, delta: number): void {
-  const key = timerCountKey(tenant);
-  const value = context.rows.get(key);
-  const count = (value === undefined ? 0 : decodeTimerCount(value)) + delta;
-  if (count > 0) context.rows.put(key, encodeTimerCount(count));
-  else context.rows.delete(key);
 }
 
 function foldName(context: ApplyContext, name: TimerName): void {

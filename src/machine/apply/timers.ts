@@ -10,7 +10,7 @@ import { PushBodyView } from '../commands/push-view.js';
 import { readRecord } from '../commands/push-record.js';
 import type { TimerOp, TimerResult, TimersOutcome } from '../commands/timers.js';
 import type { PrefetchSink } from '../machine.js';
-import { timerCountKey, timerKeyOf } from '../tables/timer-keys.js';
+import { timerKeyOf } from '../tables/timer-keys.js';
 import type { TimerName } from '../tables/timer-keys.js';
 import { MAX_INLINE_PAYLOAD_BYTES } from '../tables/timer-row.js';
 import type { TimerRow } from '../tables/timer-row.js';
@@ -39,7 +39,6 @@ export function prefetchTimers(
 ): void {
   const tenant = context.tenant();
   if (tenant === undefined) return;
-  sink.row(timerCountKey(tenant));
   for (const op of timers.ops) {
     sink.row(timerKeyOf({ tenant, queue: op.queue, timerKey: op.timerKey }));
     if (op.op === 'schedule' && op.delayMicros <= 0) push.prefetch(bodyOf(timers, op), sink);
@@ -112,7 +111,7 @@ function schedule(context: ApplyContext, { timers, op, due }: Scheduling): Timer
   const name = { tenant, queue: op.queue, timerKey: op.timerKey };
   const before = findTimer(context, name);
   const deliverAt = Math.min(Math.max(context.now + op.delayMicros, 0), LATEST);
-  if (deliverAt <= context.now) {
+  if (deliverAt <= context.now && context.tables.controls.isOn('timersFire')) {
     if (before !== undefined) removeTimer(context, name, before);
     due.push({ op, deliverAt });
   } else {

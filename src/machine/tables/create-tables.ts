@@ -27,6 +27,7 @@ import { LiveTotals } from './queue-state.js';
 import { QueueTableImpl } from './queue-table.js';
 import { RegistrationTableImpl } from './registration-table.js';
 import { SessionTableImpl } from './session-table.js';
+import { TimerTableImpl } from './timer-table.js';
 import type { Tables } from './tables.js';
 
 export interface GarbageQueue {
@@ -52,6 +53,7 @@ export class TablesImpl implements Tables {
   readonly ephemeral = new EphemeralTableImpl();
   readonly kv = new KvTableImpl();
   readonly controls = new ControlTableImpl();
+  readonly timers = new TimerTableImpl();
 
   /** For the header row. */
   counters(): TableCounters {
@@ -75,6 +77,7 @@ export class TablesImpl implements Tables {
     this.ephemeral.flush(rows);
     this.kv.flush(rows);
     this.controls.flush(rows);
+    this.timers.flush(rows);
   }
 
   /** Takes the rows of COLUMN_KEYSPACES in key order, after `restoreCounters`. */
@@ -106,6 +109,8 @@ export class TablesImpl implements Tables {
         return this.controls.loadSwitches(value);
       case KEYSPACE.kvVersion:
         return this.kv.loadVersion(value);
+      case KEYSPACE.timerCounts:
+        return this.timers.load(key, value);
       case KEYSPACE.garbageTenants:
         return this.names.loadGarbage(key, value);
       default:

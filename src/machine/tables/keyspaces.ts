@@ -72,6 +72,7 @@ export const COLUMN_KEYSPACES: readonly number[] = [
   KEYSPACE.switches,
   KEYSPACE.kvVersion,
   KEYSPACE.garbageTenants,
+  KEYSPACE.timerCounts,
 ];
 
 /** Keyspaces of a deleted queue that the group purges by key range; see `queueRange`. */
@@ -90,7 +91,6 @@ export const TENANT_PURGED_KEYSPACES: readonly number[] = [
   KEYSPACE.kvRows,
   KEYSPACE.kvNamespaces,
   KEYSPACE.timers,
-  KEYSPACE.timerCounts,
 ];
 
 /** Half-open range of keys. */

@@ -8,6 +8,7 @@ import type { ConsumerGroupId, Micros, PartitionId, QueueId, TenantId } from '..
 import type { QueueOptions, StartMode } from '../commands/catalogue.js';
 import type { ControlTable } from './control-table.js';
 import type { KvTable } from './kv-table.js';
+import type { TimerTable } from './timer-table.js';
 
 /** Queues are few: one object each. Mutated only by apply. */
 export interface QueueRow {
@@ -242,6 +243,7 @@ export interface Tables {
   readonly ephemeral: EphemeralTable;
   readonly kv: KvTable;
   readonly controls: ControlTable;
+  readonly timers: TimerTable;
   readonly totals: Totals;
 }
 

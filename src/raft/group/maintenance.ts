@@ -61,8 +61,9 @@ export class Maintenance {
     try {
       for (const range of pile.ranges) {
         let deleted = 0;
-        for await (const [key] of view.iterate(range)) {
+        for await (const [key, value] of view.iterate(range)) {
           if (this.stopped) return;
+          for (const other of pile.companions?.(key, value) ?? []) rows.delete(other);
           rows.delete(key);
           deleted += 1;
           if (deleted % ROWS_PER_SLICE === 0) await breathe();

@@ -142,6 +142,8 @@ export interface Garbage {
 
 export interface GarbagePile {
   readonly ranges: readonly RowRange[];
+  /** Keys of other rows that go with this one. */
+  companions?(key: Uint8Array, value: Uint8Array): readonly Uint8Array[];
   /** Nothing of it is left. */
   finish(): void;
 }
