@@ -5,16 +5,22 @@ import { Access } from '../auth/access.js';
 import { ApiAnswer } from '../docs-api/index.js';
 import {
   LIVENESS_EXAMPLE,
+  MEMBERS_EXAMPLE,
+  RaftMembersDto,
   RaftLivenessDto,
   RaftStatusDto,
   STATUS_EXAMPLE,
 } from './raft-view.dto.js';
+import { RaftMembersService } from './raft-members.service.js';
 import { RaftViewService } from './raft-view.service.js';
 
 @ApiTags('operations')
 @Controller('api/v1/raft')
 export class RaftViewController {
-  constructor(private readonly view: RaftViewService) {}
+  constructor(
+    private readonly view: RaftViewService,
+    private readonly memberBlocks: RaftMembersService,
+  ) {}
 
   @Get('status')
   @Access('read-only')
@@ -27,6 +33,22 @@ export class RaftViewController {
   })
   status(): RaftStatusDto {
     return this.view.status();
+  }
+
+  @Get('members')
+  @Access('read-only')
+  @ApiOperation({
+    summary: 'Every member of the cluster',
+    description: 'Each is asked with a limit of 1.5 s; one that is silent stays in the list.',
+  })
+  @ApiAnswer({
+    status: 200,
+    description: 'Always; what nobody knows is null.',
+    type: RaftMembersDto,
+    examples: { 'one away': MEMBERS_EXAMPLE },
+  })
+  members(): Promise<RaftMembersDto> {
+    return this.memberBlocks.members();
   }
 
   @Get('liveness')

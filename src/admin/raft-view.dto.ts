@@ -18,6 +18,36 @@ export class LogUsageDto {
   @ApiProperty(COUNT) readonly bytes!: number;
 }
 
+export class StoreUsageDto {
+  @ApiProperty(NUMBER_OR_NULL) readonly mapBytes!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly usedBytes!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly mapUsedPct!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly readersInUse!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly maxReaders!: number | null;
+}
+
+export class DiskUsageDto {
+  @ApiProperty(NUMBER_OR_NULL) readonly usedPct!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly usedBytes!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly totalBytes!: number | null;
+  @ApiProperty({ type: 'boolean', description: 'A full disk refuses writes.' })
+  readonly gate!: boolean;
+  @ApiProperty({ type: 'number' }) readonly highPct!: number;
+  @ApiProperty({ type: 'number' }) readonly lowPct!: number;
+  @ApiProperty({ type: 'boolean' }) readonly writesRefused!: boolean;
+}
+
+export class HostUsageDto {
+  @ApiProperty({ ...NUMBER_OR_NULL, description: 'Percent of one core.' })
+  readonly cpuPct!: number | null;
+  @ApiProperty(NUMBER_OR_NULL) readonly cpuWindowSeconds!: number | null;
+  @ApiProperty(COUNT) readonly cpus!: number;
+  @ApiProperty(COUNT) readonly rssBytes!: number;
+  @ApiProperty(NUMBER_OR_NULL) readonly anonBytes!: number | null;
+  @ApiProperty(COUNT) readonly memLimitBytes!: number;
+  @ApiProperty({ type: DiskUsageDto }) readonly disk!: DiskUsageDto;
+}
+
 /** What a node tells about itself. */
 export class NodeBlockDto {
   @ApiProperty(COUNT) readonly nodeId!: number;
@@ -43,6 +73,11 @@ export class NodeBlockDto {
   @ApiProperty(COUNT) readonly inflight!: number;
   @ApiProperty(COUNT) readonly proposals!: number;
   @ApiProperty({ type: LogUsageDto }) readonly log!: LogUsageDto;
+
+  @ApiProperty({ type: StoreUsageDto, description: 'Null: this store maps no file.' })
+  readonly store!: StoreUsageDto;
+
+  @ApiProperty({ type: HostUsageDto }) readonly host!: HostUsageDto;
   @ApiProperty({ type: 'string' }) readonly version!: string;
   @ApiProperty(COUNT) readonly uptimeSeconds!: number;
   @ApiProperty(TEXT_OR_NULL) readonly error!: string | null;
@@ -63,6 +98,59 @@ export class RaftStatusDto extends NodeBlockDto {
   @ApiProperty(COUNT) readonly self!: number;
   @ApiProperty(COUNT) readonly voters!: number;
   @ApiProperty({ type: 'boolean' }) readonly singleNode!: boolean;
+}
+
+const REPLICATION = {
+  matchIndex: COUNT_OR_NULL,
+  heartbeatAgeMs: { ...NUMBER_OR_NULL, description: 'Null on the leader.' },
+  lagEntries: COUNT_OR_NULL,
+} as const;
+
+/** A member that answered. */
+export class AnsweringMemberDto extends NodeBlockDto {
+  @ApiProperty(REPLICATION.matchIndex) readonly matchIndex!: number | null;
+  @ApiProperty(REPLICATION.heartbeatAgeMs) readonly heartbeatAgeMs!: number | null;
+  @ApiProperty(REPLICATION.lagEntries) readonly lagEntries!: number | null;
+}
+
+/** A member that did not: what the others know of it. */
+export class SilentMemberDto {
+  @ApiProperty(COUNT) readonly nodeId!: number;
+  @ApiProperty({ type: 'string', enum: ['voter', 'learner'] }) readonly role!: string;
+  @ApiProperty({ type: 'string', enum: ['unreachable'] }) readonly state!: string;
+  @ApiProperty({ type: 'boolean' }) readonly local!: boolean;
+  @ApiProperty({ type: 'boolean', enum: [false] }) readonly reachable!: boolean;
+  @ApiProperty(TEXT_OR_NULL) readonly raftAddr!: string | null;
+  @ApiProperty(TEXT_OR_NULL) readonly httpAddr!: string | null;
+  @ApiProperty(TEXT_OR_NULL) readonly hostname!: string | null;
+  @ApiProperty({ type: 'string' }) readonly error!: string;
+  @ApiProperty(REPLICATION.matchIndex) readonly matchIndex!: number | null;
+  @ApiProperty(REPLICATION.heartbeatAgeMs) readonly heartbeatAgeMs!: number | null;
+  @ApiProperty(REPLICATION.lagEntries) readonly lagEntries!: number | null;
+}
+
+export type MemberDto = AnsweringMemberDto | SilentMemberDto;
+
+@ApiExtraModels(AnsweringMemberDto, SilentMemberDto)
+export class RaftMembersDto {
+  @ApiProperty(ENGINE) readonly engine!: string;
+  @ApiProperty({ type: 'string' }) readonly clusterId!: string;
+  @ApiProperty(COUNT_OR_NULL) readonly leaderId!: number | null;
+  @ApiProperty(COUNT) readonly term!: number;
+  @ApiProperty(COUNT) readonly self!: number;
+  @ApiProperty(COUNT) readonly voters!: number;
+
+  @ApiProperty({
+    type: 'array',
+    items: {
+      oneOf: [
+        { $ref: '#/components/schemas/AnsweringMemberDto' },
+        { $ref: '#/components/schemas/SilentMemberDto' },
+      ],
+    },
+    description: 'By node id.',
+  })
+  readonly members!: readonly MemberDto[];
 }
 
 export class LiveMemberDto {
@@ -89,13 +177,41 @@ export class RaftLivenessDto {
   @ApiProperty({ type: [LiveMemberDto] }) readonly members!: readonly LiveMemberDto[];
 }
 
+const HOST = {
+  ...{ cpuPct: 35, cpuWindowSeconds: 60, cpus: 4, rssBytes: 220_000_000, anonBytes: 180_000_000 },
+  memLimitBytes: 2_147_483_648,
+  disk: {
+    ...{ usedPct: 41, usedBytes: 41_000_000_000, totalBytes: 100_000_000_000, gate: true },
+    ...{ highPct: 85, lowPct: 80, writesRefused: false },
+  },
+};
+const STORE = {
+  ...{ mapBytes: null, usedBytes: null, mapUsedPct: null, readersInUse: null, maxReaders: null },
+};
+
 export const STATUS_EXAMPLE = {
   ...{ nodeId: 1, hostname: 'n1', raftAddr: 'n1:7400', httpAddr: 'n1:6632', role: 'voter' },
   ...{ state: 'leader', local: true, reachable: true, leaderId: 1, term: 4, lastLogIndex: 90 },
   ...{ committedIndex: 90, appliedIndex: 90, durableIndex: 88, inflight: 0, proposals: 70 },
   ...{ log: { files: 2, bytes: 4096 }, version: '0.1.0', uptimeSeconds: 99, error: null },
+  ...{ store: STORE, host: HOST },
   replication: [{ nodeId: 2, matchIndex: 90, heartbeatAgeMs: 40 }],
   ...{ engine: 'raft', clusterId: '5f3c9a0d1b2e4f60', self: 1, voters: 3, singleNode: false },
+};
+
+const { replication: _replication, engine, clusterId, self, voters, ...block } = STATUS_EXAMPLE;
+const { singleNode: _singleNode, ...memberBlock } = block;
+
+export const MEMBERS_EXAMPLE = {
+  ...{ engine, clusterId, leaderId: 1, term: 4, self, voters },
+  members: [
+    { ...memberBlock, matchIndex: 90, heartbeatAgeMs: null, lagEntries: 0 },
+    {
+      ...{ nodeId: 2, role: 'voter', state: 'unreachable', local: false, reachable: false },
+      ...{ raftAddr: 'n2:7400', httpAddr: 'n2:6632', hostname: null },
+      ...{ error: 'did not answer in time', matchIndex: 80, heartbeatAgeMs: 9000, lagEntries: 10 },
+    },
+  ],
 };
 
 export const LIVENESS_EXAMPLE = {

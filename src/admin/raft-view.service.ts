@@ -9,18 +9,25 @@ import { BROKER_VERSION } from '../common/version.js';
 import { formatHostPort } from '../config/addresses.js';
 import { QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
 import { Groups, type GroupStatus, type MembersView } from '../raft/index.js';
+import { hostBlock } from './host-block.js';
 import type {
   LiveMemberDto,
+  NodeBlockDto,
   RaftLivenessDto,
   RaftStatusDto,
   ReplicationDto,
 } from './raft-view.dto.js';
+import { RowCollector } from './rows/row-collector.service.js';
 
 const ID_DIGITS = 16;
+/** This store maps no file into memory. */
+const NO_MAP = {
+  ...{ mapBytes: null, usedBytes: null, mapUsedPct: null, readersInUse: null, maxReaders: null },
+};
 
 interface Addresses {
-  readonly raft: string | null;
-  readonly http: string | null;
+  readonly raftAddr: string | null;
+  readonly httpAddr: string | null;
 }
 
 @Injectable()
@@ -30,24 +37,44 @@ export class RaftViewService {
 
   constructor(
     @Inject(Groups) private readonly groups: Groups,
-    @Inject(QUEEN_CONFIG) config: QueenConfig,
+    @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
+    @Inject(RowCollector) private readonly rows: RowCollector,
   ) {
     for (const { nodeId, raft, http } of config.raft.peers) {
-      this.addresses.set(nodeId, { raft: formatHostPort(raft), http: formatHostPort(http) });
+      this.addresses.set(nodeId, {
+        raftAddr: formatHostPort(raft),
+        httpAddr: formatHostPort(http),
+      });
     }
-    const named = JSON.stringify([...this.addresses].sort(([a], [b]) => a - b));
+    const named = JSON.stringify(
+      [...this.addresses]
+        .sort(([a], [b]) => a - b)
+        .map(([id, { raftAddr: raft, httpAddr: http }]) => [id, { raft, http }]),
+    );
     this.clusterId = createHash('sha256').update(named).digest('hex').slice(0, ID_DIGITS);
   }
 
   status(): RaftStatusDto {
     const status = this.groups.first.status();
     const view = this.groups.first.membersView?.() ?? null;
+    return {
+      ...this.block(),
+      replication: status.role === 'leader' ? replicationOf(view, status.nodeId) : null,
+      ...{ engine: 'raft', clusterId: this.clusterId, self: status.nodeId },
+      voters: Math.max(1, this.addresses.size),
+      singleNode: this.addresses.size === 0,
+    };
+  }
+
+  /** What this node tells about itself. */
+  block(): NodeBlockDto {
+    const status = this.groups.first.status();
     const [figures] = this.groups.figures();
-    const { raft, http } = this.addressesOf(status.nodeId);
+    const { storage, raft } = this.config;
     return {
       nodeId: status.nodeId,
       hostname: hostname(),
-      ...{ raftAddr: raft, httpAddr: http },
+      ...this.addressesOf(status.nodeId),
       role: status.role === 'learner' ? 'learner' : 'voter',
       state: stateOf(status),
       ...{ local: true, reachable: true },
@@ -63,10 +90,13 @@ export class RaftViewService {
       version: BROKER_VERSION,
       uptimeSeconds: Math.floor(process.uptime()),
       error: status.failure?.error ?? null,
-      replication: status.role === 'leader' ? replicationOf(view, status.nodeId) : null,
-      ...{ engine: 'raft', clusterId: this.clusterId, self: status.nodeId },
-      voters: Math.max(1, this.addresses.size),
-      singleNode: this.addresses.size === 0,
+      store: NO_MAP,
+      host: hostBlock(this.rows.frames.last, {
+        directory: raft.dir,
+        highPct: storage.diskHighPct,
+        lowPct: storage.diskLowPct,
+        writesRefused: status.storageFull,
+      }),
     };
   }
 
@@ -91,7 +121,7 @@ export class RaftViewService {
         nodeId,
         role: voter ? 'voter' : 'learner',
         state: nodeId === view.leader ? 'leader' : other,
-        ...this.addressesOf(nodeId),
+        ...liveAddresses(this.addressesOf(nodeId)),
         lastAckMs: lastAckMs === null ? null : lastAckMs + view.ageMs,
         matchIndex: matched,
         local: nodeId === self,
@@ -99,9 +129,13 @@ export class RaftViewService {
     });
   }
 
-  private addressesOf(nodeId: number): Addresses {
-    return this.addresses.get(nodeId) ?? { raft: null, http: null };
+  addressesOf(nodeId: number): Addresses {
+    return this.addresses.get(nodeId) ?? { raftAddr: null, httpAddr: null };
   }
+}
+
+function liveAddresses({ raftAddr, httpAddr }: Addresses): Pick<LiveMemberDto, 'http' | 'raft'> {
+  return { http: httpAddr, raft: raftAddr };
 }
 
 function replicationOf(view: MembersView | null, self: number): ReplicationDto[] {

@@ -3,8 +3,8 @@ import { timestampText } from '../common/timestamp.js';
 import type { Tables } from '../machine/tables/tables.js';
 import type { Retained } from './oldest-messages.js';
 import { oldestFromColumns } from './oldest-messages.js';
-import type { PartitionStats, QueueTotals } from './partition-stats.js';
-import { partitionUuidText } from './queue-uuid.js';
+import type { PartitionStats, QueueTotals } from '../reads/partition-stats.js';
+import { partitionUuidText } from '../reads/partition-identity.js';
 
 export interface DetailRow {
   readonly name: string;

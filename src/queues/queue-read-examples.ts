@@ -43,6 +43,17 @@ export const DETAIL_ANSWERS = {
   },
 };
 
+export const STATUS_ANSWERS = {
+  'one partition': {
+    queue: {
+      ...{ id: QUEUE_ID, name: 'orders', ...labels, priority: 0, createdAt: CREATED },
+      config: options,
+    },
+    partitions: DETAIL_ANSWERS['one partition'].partitions,
+    totals: { messages: counts },
+  },
+};
+
 export const DEPTH_ANSWERS = {
   'of the worst named group': {
     ...{ queue: 'orders', group: null, pending: 2, processing: 1, ready: 1 },

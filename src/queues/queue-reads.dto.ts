@@ -141,6 +141,32 @@ export class QueueDetailDto {
   @ApiProperty(COUNT) readonly retainedBytes!: number;
 }
 
+export class QueueIdentityDto {
+  @ApiProperty(UUID_TEXT) readonly id!: string;
+  @ApiProperty({ type: 'string' }) readonly name!: string;
+  @ApiProperty({ type: 'string' }) readonly namespace!: string;
+  @ApiProperty({ type: 'string' }) readonly task!: string;
+  @ApiProperty({ type: 'integer' }) readonly priority!: number;
+  @ApiProperty(TIMESTAMP) readonly createdAt!: string;
+  @ApiProperty({ type: QueueOptionsDto }) readonly config!: QueueOptionsDto;
+}
+
+export class QueueStatusTotalsDto {
+  @ApiProperty({ type: DetailCountsDto }) readonly messages!: DetailCountsDto;
+}
+
+export class QueueStatusDto {
+  @ApiProperty({ type: QueueIdentityDto }) readonly queue!: QueueIdentityDto;
+
+  @ApiProperty({
+    type: [PartitionDetailDto],
+    description: 'By name; at most `QUEEN_DASH_SIZES_MAX`.',
+  })
+  readonly partitions!: PartitionDetailDto[];
+
+  @ApiProperty({ type: QueueStatusTotalsDto }) readonly totals!: QueueStatusTotalsDto;
+}
+
 export class PartitionDepthDto {
   @ApiProperty({ type: 'string' }) readonly partition!: string;
   @ApiProperty(COUNT) readonly pending!: number;

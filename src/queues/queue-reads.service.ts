@@ -4,6 +4,7 @@
  * partitions in one go. Answers are JSON bytes; null means that the queue does not exist.
  */
 import { Inject, Injectable } from '@nestjs/common';
+import type { PartitionId } from '../common/ids.js';
 import { timestampText } from '../common/timestamp.js';
 import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
@@ -11,15 +12,16 @@ import { deadlineAfter } from '../http/deadlines.js';
 import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
+import { figuresOf } from '../reads/figure-cache.js';
 import { oldestFromRows } from './oldest-messages.js';
 import { optionsOnWire } from './option-values.js';
-import { addTo, noTotals, partitionStats, type QueueTotals } from './partition-stats.js';
+import { addTo, noTotals, partitionStats, type QueueTotals } from '../reads/partition-stats.js';
 import { walkPartitions } from '../reads/partition-walk.js';
 import { depthMembers, queueDepth } from './queue-depth.js';
 import { detailRow, type DetailRow, statsObject } from './queue-detail.js';
 import type { QueueFilter } from './queue-filter.js';
 import { selectQueues } from './queue-filter.js';
-import { queueUuidText } from './queue-uuid.js';
+import { queueUuidText } from '../reads/partition-identity.js';
 import { jsonWith, Slices, sortByName } from './slices.js';
 
 @Injectable()
@@ -31,22 +33,16 @@ export class QueueReadsService {
 
   async list(tenant: Uint8Array, filter: QueueFilter): Promise<Buffer> {
     const group = await this.settled(tenant);
-    const slices = new Slices();
-    const rows: { readonly queue: QueueRow; readonly totals: QueueTotals }[] = [];
-    for (const queue of selectQueues(newestFirst(group, tenant), filter)) {
-      const totals = await sumQueue(group, queue, slices);
-      if (totals !== null) rows.push({ queue, totals });
-      if (slices.isSpent()) await slices.pause();
-    }
+    const { rows } = await figuresOf(group).read(selectQueues(newestFirst(group, tenant), filter));
     return jsonWith(
       { kvRows: 0, kvBytes: 0, timerRows: 0, timerBytes: 0 },
       {
         name: 'queues',
         brackets: '[]',
         rows,
-        text: ({ queue, totals }) => JSON.stringify(listRow(queue, totals)),
+        text: ({ queue, figures }) => JSON.stringify(listRow(queue, figures)),
       },
-      slices,
+      new Slices(),
     );
   }
 
@@ -67,31 +63,35 @@ export class QueueReadsService {
   async detail(tenant: Uint8Array, name: string): Promise<Buffer | null> {
     const group = await this.settled(tenant);
     const queue = findQueue(group, tenant, name);
-    if (queue === undefined) return null;
-    const slices = new Slices();
-    const totals = noTotals();
-    const listed: DetailRow[] = [];
-    const { tables } = group;
-    const clock = { tables, nowMicros: group.nowMicros() };
-    const complete = await walkPartitions({ tables, slices }, queue.id, (slot) => {
-      const stats = partitionStats(clock, slot);
-      addTo(totals, stats, tables.partitions.retainedBytes(slot));
-      if (listed.length < this.mostListed) listed.push(detailRow(tables, slot, stats));
-    });
-    if (!complete) return null;
-    const retained = listed.map((row) => row.lookup).filter((lookup) => lookup !== null);
-    const oldest = await oldestFromRows(group, queue.id, retained);
+    const listed = queue === undefined ? null : await this.partitionRows(group, queue);
+    if (queue === undefined || listed === null) return null;
+    const { rows, totals, slices, oldest } = listed;
     return jsonWith(
-      detailMembers(queue, totals, listed.length),
+      detailMembers(queue, totals, rows.length),
       {
         name: 'partitions',
         brackets: '[]',
-        rows: await sortByName(listed, slices),
-        text: ({ lookup, wire }) => {
-          const at = lookup === null ? undefined : oldest.get(lookup.partitionId);
-          if (at !== undefined) wire.oldestMessage = timestampText(at);
-          return JSON.stringify(wire);
-        },
+        rows,
+        text: (row) => detailText(row, oldest),
+      },
+      slices,
+    );
+  }
+
+  /** The detail in the shape of the status routes. */
+  async status(tenant: Uint8Array, name: string): Promise<Buffer | null> {
+    const group = await this.settled(tenant);
+    const queue = findQueue(group, tenant, name);
+    const listed = queue === undefined ? null : await this.partitionRows(group, queue);
+    if (queue === undefined || listed === null) return null;
+    const { rows, totals, slices, oldest } = listed;
+    return jsonWith(
+      statusMembers(queue, totals),
+      {
+        name: 'partitions',
+        brackets: '[]',
+        rows,
+        text: (row) => detailText(row, oldest),
       },
       slices,
     );
@@ -151,6 +151,24 @@ export class QueueReadsService {
     );
   }
 
+  /** Partitions by name with their counts; null when the queue was deleted meanwhile. */
+  private async partitionRows(group: Group, queue: QueueRow): Promise<PartitionRows | null> {
+    const { tables } = group;
+    const slices = new Slices();
+    const totals = noTotals();
+    const listed: DetailRow[] = [];
+    const clock = { tables, nowMicros: group.nowMicros() };
+    const complete = await walkPartitions({ tables, slices }, queue.id, (slot) => {
+      const stats = partitionStats(clock, slot);
+      addTo(totals, stats, tables.partitions.retainedBytes(slot));
+      if (listed.length < this.mostListed) listed.push(detailRow(tables, slot, stats));
+    });
+    if (!complete) return null;
+    const retained = listed.map((row) => row.lookup).filter((lookup) => lookup !== null);
+    const oldest = await oldestFromRows(group, queue.id, retained);
+    return { rows: await sortByName(listed, slices), totals, slices, oldest };
+  }
+
   /** Partitions one answer names at most. */
   private get mostListed(): number {
     return this.config.server.dashSizesMax;
@@ -163,6 +181,20 @@ export class QueueReadsService {
   }
 }
 
+interface PartitionRows {
+  readonly rows: readonly DetailRow[];
+  readonly totals: QueueTotals;
+  readonly slices: Slices;
+  /** µs of the oldest message, where rows had to be asked. */
+  readonly oldest: ReadonlyMap<PartitionId, number>;
+}
+
+function detailText({ lookup, wire }: DetailRow, oldest: PartitionRows['oldest']): string {
+  const at = lookup === null ? undefined : oldest.get(lookup.partitionId);
+  if (at !== undefined) wire.oldestMessage = timestampText(at);
+  return JSON.stringify(wire);
+}
+
 export function findQueue(group: Group, tenant: Uint8Array, name: string): QueueRow | undefined {
   const id = group.tables.names.tenant(tenant);
   return id === undefined ? undefined : group.tables.queues.find(id, name);
@@ -171,20 +203,6 @@ export function findQueue(group: Group, tenant: Uint8Array, name: string): Queue
 function newestFirst(group: Group, tenant: Uint8Array): QueueRow[] {
   const id = group.tables.names.tenant(tenant);
   return id === undefined ? [] : group.tables.queues.list(id).reverse();
-}
-
-async function sumQueue(
-  group: Group,
-  queue: QueueRow,
-  slices: Slices,
-): Promise<QueueTotals | null> {
-  const { tables } = group;
-  const totals = noTotals();
-  const clock = { tables, nowMicros: group.nowMicros() };
-  const complete = await walkPartitions({ tables, slices }, queue.id, (slot) =>
-    addTo(totals, partitionStats(clock, slot), tables.partitions.retainedBytes(slot)),
-  );
-  return complete ? totals : null;
 }
 
 function laneRow(queue: QueueRow): unknown {
@@ -233,5 +251,18 @@ function detailMembers(queue: QueueRow, totals: QueueTotals, listed: number): ob
     segments: { segments: queue.partitionCount, messages: totals.total },
     totals: statsObject(totals),
     retainedBytes: totals.retainedBytes,
+  };
+}
+
+/** Everything of the status but its partitions. */
+function statusMembers(queue: QueueRow, totals: QueueTotals): object {
+  const { namespace, task, priority } = queue.options;
+  return {
+    queue: {
+      ...{ id: queueUuidText(queue), name: queue.name, namespace, task, priority },
+      createdAt: timestampText(queue.createdAt),
+      config: optionsOnWire(queue.options),
+    },
+    totals: { messages: statsObject(totals) },
   };
 }

@@ -13,7 +13,7 @@ import type { Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
 import { CONFIGURE_DEFAULTS, optionsOnWire, parseOptions } from './option-values.js';
 import { findQueue } from './queue-reads.service.js';
-import { queueUuidText } from './queue-uuid.js';
+import { queueUuidText } from '../reads/partition-identity.js';
 
 /** Refusal of an unknown mode: 400 without a code. */
 export class ModeRefusal extends Error {}

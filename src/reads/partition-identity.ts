@@ -50,3 +50,10 @@ export function findPartition(
 function decimal(text: string): number | undefined {
   return DECIMAL.test(text) ? Number(text) : undefined;
 }
+
+/** A queue's number is shifted out of the range of partition numbers. */
+const QUEUE_SPACE = 2 ** 47;
+
+export function queueUuidText(queue: Pick<QueueRow, 'id' | 'createdAt'>): string {
+  return uuidText(partitionUuid(queue.createdAt, partitionId(QUEUE_SPACE + queue.id)));
+}

@@ -13,6 +13,11 @@ export interface PartitionStats {
   readonly deadLetter: number;
   readonly completed: number;
   readonly totalConsumed: number;
+  /** Committed offset of the slowest reader, -1 when nobody reads. */
+  readonly floor: number;
+  readonly liveLeases: number;
+  /** What they hold, not capped by what is retained. */
+  readonly leased: number;
   /** µs of the newest lease acquisition, 0 when none is known. */
   readonly lastActivity: number;
 }
@@ -37,6 +42,9 @@ export function partitionStats(clock: StatsClock, slot: number): PartitionStats 
     deadLetter,
     completed: Math.max(total - rawPending - deadLetter, 0),
     totalConsumed: cursors.consumed,
+    floor: cursors.floor,
+    liveLeases: cursors.liveLeases,
+    leased: cursors.leased,
     lastActivity: cursors.lastActivity,
   };
 }
@@ -44,6 +52,7 @@ export function partitionStats(clock: StatsClock, slot: number): PartitionStats 
 interface CursorWalk {
   floor: number;
   leased: number;
+  liveLeases: number;
   consumed: number;
   lastActivity: number;
 }
@@ -51,7 +60,7 @@ interface CursorWalk {
 /** Floor = the slowest named group, else queue mode, else nothing was ever read (−1). */
 function walkCursors(clock: StatsClock, slot: number): CursorWalk {
   const { cursors, leases, names, partitions } = clock.tables;
-  const walk: CursorWalk = { floor: -1, leased: 0, consumed: 0, lastActivity: 0 };
+  const walk: CursorWalk = { floor: -1, leased: 0, liveLeases: 0, consumed: 0, lastActivity: 0 };
   let named = Infinity;
   let queueMode = -1;
   for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
@@ -63,6 +72,7 @@ function walkCursors(clock: StatsClock, slot: number): CursorWalk {
     if (lease < 0) continue;
     walk.lastActivity = Math.max(walk.lastActivity, leases.acquiredAt(lease));
     if (leases.expiresAt(lease) > clock.nowMicros) {
+      walk.liveLeases += 1;
       walk.leased += Math.max(leases.batchEnd(lease) - committed, 0);
     }
   }
