@@ -8,6 +8,7 @@ import { ConfigModule } from './config/index.js';
 import { ConsumerGroupsModule } from './consumer-groups/consumer-groups.module.js';
 import { CoordinatorsModule } from './coordinators/coordinators.module.js';
 import { DlqModule } from './dlq/dlq.module.js';
+import { EphemeralModule } from './ephemeral/ephemeral.module.js';
 import { HealthModule } from './health/health.module.js';
 import { StatusModule } from './health/status.module.js';
 import type { HttpParts } from './http/http.module.js';
@@ -45,6 +46,7 @@ export class AppModule {
         ConsumerGroupsModule,
         DlqModule,
         MessagesModule,
+        EphemeralModule,
         HealthModule,
         StatusModule,
         MetricsModule,

@@ -78,6 +78,7 @@ export const ERROR_TABLE = {
   ephemeral_unavailable: { status: 503, retryAfterSeconds: 1, text: 'ephemeral store is full' },
   ephemeral_disabled: { status: 503, retryAfterSeconds: 1, text: 'ephemeral queues switched off' },
   ephemeral_forward_failed: { status: 503, retryAfterSeconds: 1, text: 'the relay failed' },
+  internal_only: { status: 403, text: 'nodes talk to each other over the raft port only' },
   owner_moved: { status: 503, retryAfterSeconds: 1, text: 'the partition moved to another node' },
 } as const satisfies Readonly<Record<string, ErrorRule>>;
 

@@ -17,5 +17,6 @@ export const TAGS = [
   { name: 'push', description: 'Writing messages.' },
   { name: 'consume', description: 'Pop, acknowledge, extend a lease.' },
   { name: 'queues', description: 'Configure, delete and look at queues.' },
+  { name: 'ephemeral', description: 'Queues that live in memory only.' },
   { name: 'operations', description: 'Health and metrics of this node.' },
 ] as const;

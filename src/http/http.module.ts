@@ -8,6 +8,7 @@ import { UuidMint } from '../common/uuid-v7.js';
 import type { Logger } from '../logging/index.js';
 import { LOGGER } from '../logging/index.js';
 import { Admission } from './admission.js';
+import { EphemeralFigures } from './ephemeral-figures.js';
 import { ErrorFilter } from './error-filter.js';
 import { KnownRoutes } from './known-routes.js';
 import { systemClock, systemRandom } from '../config/index.js';
@@ -31,6 +32,7 @@ export class HttpModule {
         { provide: Admission, useValue: parts.admission },
         Traffic,
         TransactionPlugs,
+        EphemeralFigures,
         { provide: MESSAGE_IDS, useFactory: () => new UuidMint(systemClock, systemRandom) },
         {
           provide: HTTP_LOGGER,
@@ -39,7 +41,14 @@ export class HttpModule {
         },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [Admission, Traffic, TransactionPlugs, HTTP_LOGGER, MESSAGE_IDS],
+      exports: [
+        Admission,
+        Traffic,
+        TransactionPlugs,
+        EphemeralFigures,
+        HTTP_LOGGER,
+        MESSAGE_IDS,
+      ],
     };
   }
 }

@@ -5,12 +5,14 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { monotonicMs, QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
 import { Admission } from '../http/admission.js';
+import { EphemeralFigures } from '../http/ephemeral-figures.js';
 import { Traffic } from '../http/traffic.js';
 import { Groups } from '../raft/index.js';
 import { ConflationMinutes } from './conflation-minutes.js';
 import { EventLoopLag } from './event-loop-lag.js';
 import { admissionFamilies } from './families/admission.js';
 import { consumptionFamilies } from './families/consumption.js';
+import { ephemeralFamilies } from './families/ephemeral.js';
 import { processFamilies } from './families/process.js';
 import { queueFamilies } from './families/queues.js';
 import { raftFamilies, timingFamilies } from './families/raft.js';
@@ -23,6 +25,7 @@ import { RequestTimes } from './request-times.js';
 export class FamiliesService {
   @Inject(Groups) private readonly groups!: Groups;
   @Inject(Traffic) private readonly traffic!: Traffic;
+  @Inject(EphemeralFigures) private readonly ephemeral!: EphemeralFigures;
   @Inject(Admission) private readonly admission!: Admission;
   @Inject(EventLoopLag) private readonly lag!: EventLoopLag;
   @Inject(QUEEN_CONFIG) private readonly config!: QueenConfig;
@@ -49,6 +52,7 @@ export class FamiliesService {
       ...raftFamilies(groups),
       ...consumptionFamilies(groups),
       ...queueFamilies(groups, conflated),
+      ...ephemeralFamilies(this.ephemeral),
       ...(this.config.planner.metrics ? timing : []),
     ];
   }

@@ -37,6 +37,13 @@ const ALWAYS: Readonly<Record<string, string>> = {
   queen_dlq_depth_by_queue: 'gauge',
   queen_queue_conflated_per_minute: 'gauge',
   queen_metrics_queues_left_out: 'gauge',
+  queen_ephemeral_bytes: 'gauge',
+  queen_ephemeral_queues: 'gauge',
+  queen_ephemeral_parked_pops: 'gauge',
+  queen_ephemeral_messages_total: 'counter',
+  queen_ephemeral_dropped_total: 'counter',
+  queen_ephemeral_forwarded_total: 'counter',
+  queen_ephemeral_wipes_total: 'counter',
   queen_http_request_duration_seconds: 'histogram',
 };
 
