@@ -7,13 +7,14 @@ import { QueenError } from '../common/errors.js';
 import { TokenBucket, type TokenBucketLimits } from '../common/token-bucket.js';
 import { hexText } from '../common/uuid-v7.js';
 import type { EphemeralConfig } from '../config/index.js';
+import { QuotaKind } from '../machine/commands/controls.js';
 import type { Groups } from '../raft/index.js';
 import type { TenantLimits } from './queues/queue-store.js';
 
-/** A tenant's quota row; absent numbers are unlimited. */
+/** A tenant's quota row; null = unlimited. */
 export interface EphemeralQuota extends TenantLimits {
   readonly enabled: boolean;
-  readonly maxMessagesPerSecond?: number;
+  readonly maxMessagesPerSecond: number | null;
 }
 
 /** The replicated controls as this node has applied them. */
@@ -22,9 +23,18 @@ export interface Controls {
   quotaOf(tenant: Uint8Array): EphemeralQuota | null;
 }
 
-/** Controls as the first group of the cluster holds them. */
-export function controlsOf(_groups: Groups): Controls {
-  return { isEnabled: () => true, quotaOf: () => null };
+/** The switch of the whole cluster lives in group 0, a tenant's quota in its own group. */
+export function controlsOf(groups: Groups): Controls {
+  return {
+    isEnabled: () => groups.first.tables.controls.isOn('ephemeral'),
+    quotaOf: (tenant) => {
+      const { controls } = groups.ofTenant(tenant).tables;
+      const grant = controls.quota(QuotaKind.Ephemeral, tenant);
+      if (grant === undefined) return null;
+      const { maxBytes, maxQueues, maxMessagesPerSecond } = grant.limits;
+      return { enabled: grant.enabled, maxBytes, maxQueues, maxMessagesPerSecond };
+    },
+  };
 }
 
 /** Buckets of tenants kept at once; beyond it the one idle for longest starts anew. */
@@ -98,4 +108,4 @@ export class EphemeralGate {
   }
 }
 
-const NO_LIMITS: TenantLimits = Object.freeze({});
+const NO_LIMITS: TenantLimits = Object.freeze({ maxBytes: null, maxQueues: null });

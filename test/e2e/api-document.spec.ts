@@ -282,6 +282,34 @@ describe('what it declares is what the broker does', () => {
     }
   });
 
+  it('keeps messages in memory as declared', async () => {
+    const api = '/api/v1/ephemeral';
+    for (const route of ['configure', 'push'] as const) {
+      for (const body of examples(`POST ${api}/${route}`)) {
+        expect((await send(`POST ${api}/${route}`, `${api}/${route}`, body)).status).toBe(201);
+      }
+    }
+    const popped = await send(`GET ${api}/pop`, `${api}/pop?queue=presence&batch=10`);
+    expect(popped.json.messages).toHaveLength(2);
+    for (const body of examples(`POST ${api}/ack`)) {
+      const acked = await send(`POST ${api}/ack`, `${api}/ack`, body);
+      expect(acked.json.results).toMatchObject([{ outcome: 'stale' }, { outcome: 'stale' }]);
+    }
+    await send(`GET ${api}/queues`, `${api}/queues`);
+    await send(`GET ${api}/queues/{queue}/depth`, `${api}/queues/presence/depth?group=ui`);
+    await send(`GET ${api}/queues/{queue}/depth`, `${api}/queues/nobody/depth`);
+    await send(`POST ${api}/push`, `${api}/push`, { queue: '', messages: [{ payload: 1 }] });
+    for (const body of examples(`POST ${api}/reset`)) {
+      expect((await send(`POST ${api}/reset`, `${api}/reset`, body)).json.dropped).toBe(2);
+    }
+    const remove = `DELETE ${api}/queue/{queue}`;
+    expect((await send(remove, `${api}/queue/presence`)).json).toMatchObject({ deleted: true });
+    expect((await send(remove, `${api}/queue/presence`)).json).toMatchObject({ deleted: false });
+    await send(`GET ${api}/_ready`, `${api}/_ready`);
+    await send(`POST ${api}/_adopt`, `${api}/_adopt`, {});
+    await send(`POST ${api}/_leaving`, `${api}/_leaving`, {});
+  });
+
   it('deletes as declared', async () => {
     const route = 'DELETE /api/v1/resources/queues/{queue}';
     const path = '/api/v1/resources/queues/orders';

@@ -200,6 +200,42 @@ describe('one broker', () => {
     );
   });
 
+  it('counts what ephemeral queues take in, deliver, settle and drop', async () => {
+    const api = '/api/v1/ephemeral';
+    const queue = 'ephemeral';
+    const counted = [
+      'queen_ephemeral_bytes',
+      'queen_ephemeral_queues',
+      'queen_ephemeral_messages_total{verb="push"}',
+      'queen_ephemeral_messages_total{verb="pop"}',
+      'queen_ephemeral_messages_total{verb="ack"}',
+      'queen_ephemeral_dropped_total{cause="bounds"}',
+      'queen_ephemeral_dropped_total{cause="ttl"}',
+      'queen_ephemeral_dropped_total{cause="retry"}',
+    ];
+    const moved = await changes(broker, counted, async () => {
+      const options = { maxLength: 2, policy: 'dropOldest', retryLimit: 1, ttlSeconds: 0.001 };
+      await broker.post(`${api}/configure`, { queue, options: { ...options, ttlSeconds: 0 } });
+      const messages = [{ payload: 1 }, { payload: 2 }];
+      await broker.post(`${api}/push`, { queue, messages });
+      const popped = await broker.get(`${api}/pop?queue=${queue}&batch=2`);
+      const [first, second] = popped.json.messages as { id: string }[];
+      const acks = [{ id: first!.id }, { id: second!.id, status: 'failed' }];
+      await broker.post(`${api}/ack`, { queue, acks });
+      await broker.post(`${api}/push`, { queue, messages });
+      await broker.post(`${api}/push`, { queue, messages: [{ payload: 3 }] });
+      await broker.post(`${api}/configure`, { queue, options });
+      await until(
+        broker,
+        (scrape) => scrape.value('queen_ephemeral_dropped_total{cause="ttl"}') === 2,
+      );
+      await broker.post(`${api}/push`, { queue: 'held', messages: [{ payload: 'four' }] });
+    });
+    expect(moved).toEqual(
+      Object.fromEntries(counted.map((name, i) => [name, [6, 2, 6, 2, 2, 1, 2, 1][i]])),
+    );
+  });
+
   it('counts pops, leases and what the dispatcher holds', async () => {
     await push(broker, 'popped', 2);
     const moved = await changes(

@@ -14,10 +14,10 @@ import { EphemeralQueue, type Drops, type QueueSource } from './ephemeral-queue.
 import type { OptionLimits } from './options.js';
 import { effectiveOptions, parseOptions } from './options.js';
 
-/** What a tenant may have on this node; absent = unlimited. */
+/** What a tenant may have on this node; null = unlimited. */
 export interface TenantLimits {
-  readonly maxBytes?: number;
-  readonly maxQueues?: number;
+  readonly maxBytes: number | null;
+  readonly maxQueues: number | null;
 }
 
 export class TenantShare {
