@@ -41,14 +41,7 @@ export class HttpModule {
         },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [
-        Admission,
-        Traffic,
-        TransactionPlugs,
-        EphemeralFigures,
-        HTTP_LOGGER,
-        MESSAGE_IDS,
-      ],
+      exports: [Admission, Traffic, TransactionPlugs, EphemeralFigures, HTTP_LOGGER, MESSAGE_IDS],
     };
   }
 }
