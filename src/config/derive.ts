@@ -34,6 +34,7 @@ export function derive(parsed: ParsedConfig, warnings: string[]): QueenConfig {
       'QUEEN_TENANCY_HEADER=true needs QUEEN_KV_TRUSTED_PROXY=true: something in front must set and strip x-queen-tenant',
     );
   }
+  checkHttpsPair(parsed.security);
   const { logging, kv, ephemeral } = parsed;
   return {
     server: deriveServer(parsed.server),
@@ -47,6 +48,14 @@ export function derive(parsed: ParsedConfig, warnings: string[]): QueenConfig {
     kv: { ...kv, requireGrant: kv.requireGrant ?? tenancyHeader },
     ephemeral: { ...ephemeral, requireGrant: ephemeral.requireGrant ?? tenancyHeader },
   };
+}
+
+function checkHttpsPair({ tlsCert, tlsKey }: ParsedConfig['security']): void {
+  if ((tlsCert === null) === (tlsKey === null)) return;
+  throw new ConfigError(
+    'QUEEN_TLS_CERT',
+    'QUEEN_TLS_CERT and QUEEN_TLS_KEY must be set together or not at all',
+  );
 }
 
 function deriveServer(server: ParsedConfig['server']): ServerConfig {
@@ -105,9 +114,10 @@ function deriveRaft(parsed: ParsedConfig, warnings: string[]): RaftConfig {
   const clustered = raft.replicator !== 'local';
   const singleVoter = raft.peers.length <= 1 && !raft.join;
   const listen = clustered ? listenAddress(raft, nodeId) : null;
-  if (listen !== null && raft.token === null && !isLoopback(listen.host)) {
+  const isOpen = raft.token === null && raft.tlsCa === null;
+  if (listen !== null && isOpen && !isLoopback(listen.host)) {
     warnings.push(
-      'QUEEN_RAFT_TOKEN is unset and the raft port is not on loopback: whoever reaches it can write to this node',
+      'QUEEN_RAFT_TOKEN and QUEEN_RAFT_TLS_CA are unset and the raft port is not on loopback: whoever reaches it can write to this node',
     );
   }
   const timers = raftTimers(raft, singleVoter, warnings);

@@ -336,7 +336,7 @@ describe('cluster', () => {
   });
 
   it('warns about an open raft port', () => {
-    expect(warnings(CLUSTER).join()).toContain('QUEEN_RAFT_TOKEN is unset');
+    expect(warnings(CLUSTER).join()).toContain('QUEEN_RAFT_TOKEN and QUEEN_RAFT_TLS_CA are unset');
     expect(warnings({ ...CLUSTER, QUEEN_RAFT_TOKEN: 't' })).toEqual([]);
     expect(warnings({ ...CLUSTER, QUEEN_RAFT_LISTEN: '127.0.0.1:7400' })).toEqual([]);
   });

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Permit } from './admission.js';
+import type { BodyPace, PacedBody } from './body-pace.js';
 import { BodyPool, releaseBody } from './body-pool.js';
 
 /** A refused body is read on for this many times the limit, then the connection just ends. */
@@ -20,8 +21,18 @@ export class BodyLengthError extends Error {
   readonly statusCode = 400;
 }
 
+/** Refused while it arrives; the connection ends with the answer. */
+export class SlowBodyError extends Error {
+  readonly statusCode = 408;
+
+  constructor() {
+    super('the request body arrives too slowly');
+  }
+}
+
 export interface BodyRules {
   readonly maxBytes: number;
+  readonly pace: BodyPace;
   /** Permit of a request whose size was not announced. */
   permitOf(request: FastifyRequest): Permit | undefined;
   /** The refusal when such a request outgrows the budget. */
@@ -45,7 +56,7 @@ interface BodyReadParts {
   readonly done: BodyDone;
 }
 
-class BodyRead {
+class BodyRead implements PacedBody {
   private readonly announced: number;
   private readonly permit: Permit | undefined;
   private readonly rules: BodyRules;
@@ -64,8 +75,21 @@ class BodyRead {
     this.permit = length === undefined ? rules.permitOf(request) : undefined;
   }
 
+  get receivedBytes(): number {
+    return this.received;
+  }
+
+  get announcedBytes(): number {
+    return this.announced;
+  }
+
+  tooSlow(): void {
+    this.refusal ??= new SlowBodyError();
+    this.finish();
+  }
+
   run(payload: IncomingMessage): void {
-    const { maxBytes } = this.rules;
+    const { maxBytes, pace } = this.rules;
     if (this.announced > maxBytes) {
       this.refusal = new BodyTooLargeError();
       if (this.announced > maxBytes * MAX_DISCARD_FACTOR) {
@@ -73,6 +97,7 @@ class BodyRead {
         return;
       }
     }
+    pace.begin(this);
     payload.on('data', (chunk: Buffer) => this.take(chunk));
     payload.on('end', () => this.end());
     payload.on('error', () => this.fail());
@@ -127,6 +152,7 @@ class BodyRead {
   private finish(): void {
     if (this.isDone) return;
     this.isDone = true;
+    this.rules.pace.end(this);
     const { chunks, refusal, memory } = this;
     const { done } = this.parts;
     if (refusal !== null) {

@@ -14,7 +14,12 @@ describe('a request that does not arrive in time', () => {
   beforeAll(async () => {
     const adapter = createAdapter({ maxBodyBytes: 1_000, requestTimeoutMs: 150 });
     fastify = adapter.getInstance<FastifyInstance>();
-    attachHooks(fastify, { routes: new KnownRoutes(), admission, maxBodyBytes: 1_000 });
+    attachHooks(fastify, {
+      routes: new KnownRoutes(),
+      admission,
+      maxBodyBytes: 1_000,
+      minBodyRate: 0,
+    });
     fastify.post('/slow', { config: { growing: true } }, () => 'done');
     await fastify.listen({ port: 0, host: '127.0.0.1' });
     port = (fastify.server.address() as AddressInfo).port;

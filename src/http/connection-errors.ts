@@ -5,6 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 
 interface Refusal {
   readonly status: string;
@@ -31,12 +32,16 @@ interface AnsweringSocket extends Socket {
 /** Fastify's clientErrorHandler. */
 export function refuseConnection(error: { readonly code?: string }, socket: Socket): void {
   const answering = (socket as AnsweringSocket)._httpMessage?.headersSent === true;
-  if (error.code === 'ECONNRESET' || !socket.writable || answering) {
+  // A handshake that failed leaves nothing to answer through: `end` would wait for it for ever.
+  const noChannel = socket instanceof TLSSocket && !isOfHttp(error.code ?? '');
+  if (error.code === 'ECONNRESET' || !socket.writable || answering || noChannel) {
     socket.destroy();
     return;
   }
   socket.end(answerOf(REFUSALS[error.code ?? ''] ?? MALFORMED), () => socket.destroy());
 }
+
+const isOfHttp = (code: string): boolean => code.startsWith('HPE_') || code in REFUSALS;
 
 function answerOf(refusal: Refusal): string {
   const body = JSON.stringify({ error: refusal.error, code: 'bad_request' });

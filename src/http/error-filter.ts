@@ -10,7 +10,7 @@ import { QueenError } from '../common/errors.js';
 import { StateRefusal } from '../common/state-refusal.js';
 import type { TargetLogger } from '../logging/index.js';
 import { sendJson, sendText } from './answers.js';
-import { BodyTooLargeError } from './body-reader.js';
+import { BodyTooLargeError, SlowBodyError } from './body-reader.js';
 import { KnownRoutes } from './known-routes.js';
 import { QueryTextError } from './query.js';
 import { HTTP_LOGGER } from './tokens.js';
@@ -62,6 +62,9 @@ export class ErrorFilter implements ExceptionFilter {
     const status = known?.statusCode ?? 500;
     if (error instanceof BodyTooLargeError) {
       sendText(reply, 413, 'the request body is larger than QUEEN_MAX_BODY_BYTES\n');
+    } else if (error instanceof SlowBodyError) {
+      void reply.header('connection', 'close');
+      sendJson(reply, status, { error: error.message, code: 'bad_request' });
     } else if (known !== null && status >= 400 && status < 500) {
       sendJson(reply, status, { error: known.message, code: 'bad_request' });
     } else {

@@ -6,11 +6,14 @@ import type { IncomingMessage } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Permit } from './admission.js';
+import { BodyPace, GRACE_MS, SWEEP_MS, type PaceRules } from './body-pace.js';
 import { bodyParser } from './body-reader.js';
 import { refuseConnection } from './connection-errors.js';
 import type { KnownRoutes } from './known-routes.js';
 import { repairPathEscapes } from './path-decoding.js';
 import { parseQuery } from './query.js';
+import type { TlsPair } from './tls-files.js';
+import { monotonicMs } from '../config/index.js';
 
 const MAX_PARAM_LENGTH = 65_535;
 const MAX_HEADER_BYTES = 65_536;
@@ -20,6 +23,12 @@ const REQUEST_TIMEOUT_MS = 120_000;
 /** How often Node looks for late ones. */
 const CONNECTIONS_CHECK_MS = 15_000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/**
+ * A connection on which nothing moves either way is closed: longer than any call may take, and the end
+ * of a client that does not read its answer.
+ */
+const SILENT_CONNECTION_MS = 130_000;
+const TLS_HANDSHAKE_MS = 10_000;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -32,21 +41,28 @@ export interface HttpBounds {
   readonly maxBodyBytes: number;
   /** Shorter in tests. */
   readonly requestTimeoutMs?: number;
+  /** HTTPS with this pair; absent or null is plain HTTP. */
+  readonly tls?: TlsPair | null;
 }
 
 export function createAdapter(bounds: HttpBounds): FastifyAdapter {
   const requestTimeout = bounds.requestTimeoutMs ?? REQUEST_TIMEOUT_MS;
+  const serverOptions = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
+    connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MS, requestTimeout),
+  };
+  const { tls = null } = bounds;
   return new FastifyAdapter({
     bodyLimit: bounds.maxBodyBytes,
     rewriteUrl: prepareRequest,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, querystringParser: parseQuery },
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     requestTimeout,
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
-      connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MS, requestTimeout),
-    },
+    connectionTimeout: SILENT_CONNECTION_MS,
+    ...(tls === null
+      ? { http: serverOptions }
+      : { https: { ...serverOptions, ...tls, handshakeTimeout: TLS_HANDSHAKE_MS } }),
     clientErrorHandler: refuseConnection,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -68,6 +84,10 @@ export interface HttpHooks {
   readonly routes: KnownRoutes;
   readonly admission: Admission;
   readonly maxBodyBytes: number;
+  /** Least rate of a body in bytes a second; 0 asks for none. */
+  readonly minBodyRate: number;
+  /** Shorter in tests. */
+  readonly pace?: Partial<PaceRules>;
 }
 
 /** Attaches parsers and hooks; call after the adapter exists and before Nest registers routes. */
@@ -76,8 +96,11 @@ export function attachHooks(fastify: FastifyInstance, hooks: HttpHooks): void {
   const unannounced = new WeakMap<FastifyRequest, Permit>();
   routes.attach(fastify);
   fastify.removeAllContentTypeParsers();
+  const rules = { graceMs: GRACE_MS, deadlineMs: REQUEST_TIMEOUT_MS, sweepMs: SWEEP_MS };
+  const pace = { ...rules, minBytesPerSecond: hooks.minBodyRate, ...hooks.pace };
   const parse = bodyParser({
     maxBytes: maxBodyBytes,
+    pace: new BodyPace(pace, monotonicMs),
     permitOf: (request) => unannounced.get(request),
     overloaded: () => admission.overloaded(),
   });

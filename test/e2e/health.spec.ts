@@ -23,7 +23,12 @@ async function serve(harness: GroupHarness): Promise<NestFastifyApplication> {
   const routes = new KnownRoutes();
   const admission = new Admission({ maxBytes: 0, holdMs: 1, random: () => 0 });
   const adapter = createAdapter({ maxBodyBytes: MAX_BODY_BYTES });
-  attachHooks(adapter.getInstance(), { routes, admission, maxBodyBytes: MAX_BODY_BYTES });
+  attachHooks(adapter.getInstance(), {
+    routes,
+    admission,
+    maxBodyBytes: MAX_BODY_BYTES,
+    minBodyRate: 0,
+  });
   const groups = new Groups([
     {
       group: harness.group,

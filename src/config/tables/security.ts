@@ -1,8 +1,8 @@
 /**
- * Variables of tenancy and encryption at rest (cluster spec §9.4, §9.5). A malformed encryption key
+ * Variables of tenancy, encryption at rest and TLS on the HTTP port (cluster spec §9.4, §9.5, §11.7). A malformed encryption key
  * refuses the boot here, where the reference warns and stores plaintext.
  */
-import { boolean, structured } from '../builders.js';
+import { boolean, structured, text } from '../builders.js';
 import { accepted, fatal } from '../variable.js';
 
 export const securityVariables = {
@@ -26,5 +26,15 @@ export const securityVariables = {
         ? accepted(raw.trim().toLowerCase())
         : fatal('must be 64 hex characters (AES-256-GCM key)'),
     doc: 'AES-256-GCM key for queues with encryptionEnabled: 64 hex characters, the same on every node. A malformed key stops the boot.',
+  }),
+  tlsCert: text({
+    name: 'QUEEN_TLS_CERT',
+    fallback: null,
+    doc: 'PEM file of the certificate chain for HTTPS on PORT; needs QUEEN_TLS_KEY. Read again when it changes.',
+  }),
+  tlsKey: text({
+    name: 'QUEEN_TLS_KEY',
+    fallback: null,
+    doc: 'PEM file of its private key.',
   }),
 };

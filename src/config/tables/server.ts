@@ -51,6 +51,20 @@ export const serverVariables = {
     unit: 'bytes',
     doc: 'Largest request body; 413 above it.',
   }),
+  minBodyRate: integer({
+    name: 'QUEEN_MIN_BODY_RATE',
+    fallback: 1024,
+    unit: 'bytes/s',
+    own: true,
+    doc: 'A request body that arrives more slowly than this, or too slowly to be complete within 120 s, answers 408 after a grace of 10 s. 0 lets bodies take the 120 s.',
+  }),
+  maxConnections: integer({
+    name: 'QUEEN_MAX_CONNECTIONS',
+    fallback: 20_000,
+    unit: 'connections',
+    own: true,
+    doc: 'Connections of clients at once; further ones are closed. 0 sets no bound.',
+  }),
   stmtTimeoutMs: integer({
     name: 'QUEEN_STMT_TIMEOUT_MS',
     fallback: 30_000,
