@@ -7,7 +7,7 @@ import { monotonicMs, QUEEN_CONFIG, type QueenConfig } from '../config/index.js'
 import { Admission } from '../http/admission.js';
 import { EphemeralFigures } from '../http/ephemeral-figures.js';
 import { Traffic } from '../http/traffic.js';
-import { Groups } from '../raft/index.js';
+import { Groups, Readiness } from '../raft/index.js';
 import { ConflationMinutes } from './conflation-minutes.js';
 import { EventLoopLag } from './event-loop-lag.js';
 import { admissionFamilies } from './families/admission.js';
@@ -24,6 +24,7 @@ import { RequestTimes } from './request-times.js';
 @Injectable()
 export class FamiliesService {
   @Inject(Groups) private readonly groups!: Groups;
+  @Inject(Readiness) private readonly readiness!: Readiness;
   @Inject(Traffic) private readonly traffic!: Traffic;
   @Inject(EphemeralFigures) private readonly ephemeral!: EphemeralFigures;
   @Inject(Admission) private readonly admission!: Admission;
@@ -49,7 +50,7 @@ export class FamiliesService {
     const timing = [...timingFamilies(groups), ...admissionFamilies(this.admission)];
     return [
       ...processFamilies(this.traffic, this.lag),
-      ...raftFamilies(groups),
+      ...raftFamilies(groups, this.readiness),
       ...consumptionFamilies(groups),
       ...queueFamilies(groups, conflated),
       ...ephemeralFamilies(this.ephemeral),

@@ -21,6 +21,7 @@ const ALWAYS: Readonly<Record<string, string>> = {
   queen_process_ack_requests_total: 'counter',
   queen_process_ack_messages_total: 'counter',
   queen_process_ack_failed_total: 'counter',
+  queen_raft_ready: 'gauge',
   queen_raft_index: 'gauge',
   queen_raft_inflight: 'gauge',
   queen_raft_log_storage: 'gauge',

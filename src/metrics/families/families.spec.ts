@@ -7,6 +7,7 @@ import { ConflationMinutes } from '../conflation-minutes.js';
 import { registerFamily, type Family } from '../family.js';
 import { consumptionFamilies } from './consumption.js';
 import { queueFamilies } from './queues.js';
+import type { RaftHealth } from '../../raft/index.js';
 import { raftFamilies } from './raft.js';
 
 interface Double {
@@ -64,7 +65,10 @@ async function read(families: readonly Family[], name: string): Promise<Record<s
 const minutes = (): ConflationMinutes => new ConflationMinutes(1_000, () => 0);
 
 it('sums over the groups, and shows the indexes of group 0', async () => {
-  const families = raftFamilies(doubleOf([{ inflight: 3 }, { inflight: 4, storageFull: true }]));
+  const families = raftFamilies(doubleOf([{ inflight: 3 }, { inflight: 4, storageFull: true }]), {
+    ...{ raft: () => ({}) as RaftHealth, isReady: () => true },
+  });
+  expect(await read(families, 'queen_raft_ready')).toEqual({ '': 1 });
   expect(await read(families, 'queen_raft_inflight')).toEqual({ '': 7 });
   expect(await read(families, 'queen_raft_storage_full')).toEqual({ '': 1 });
   expect(await read(families, 'queen_raft_retained_bytes')).toEqual({ '': 800 });

@@ -1,11 +1,20 @@
 /** Families of the replicated log and the store, summed over the raft groups of this process. */
-import type { Groups } from '../../raft/index.js';
+import type { Groups, Readiness } from '../../raft/index.js';
 import type { Family, Sample } from '../family.js';
 
 const MICROSECOND = 1e-6;
 
-export function raftFamilies(groups: Groups): readonly Family[] {
+export function raftFamilies(
+  groups: Groups,
+  readiness: Pick<Readiness, 'raft' | 'isReady'>,
+): readonly Family[] {
   return [
+    {
+      kind: 'gauge',
+      name: 'queen_raft_ready',
+      help: '1 while /health is 200: a leader is known, this node is caught up, a quorum was heard.',
+      read: () => (readiness.isReady(readiness.raft()) ? 1 : 0),
+    },
     {
       kind: 'gauge',
       name: 'queen_raft_index',
