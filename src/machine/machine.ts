@@ -107,6 +107,8 @@ export interface Machine {
   /** Applies the entry; then calls `outcomes` and `events` in order. */
   execute(entry: AppliedEntry, outcomes: OutcomeSink, events: MachineEvents): void;
 
+  /** About how many rows `flushDirtyRows` would encode now. */
+  readonly dirtyRows: number;
   /** Encodes every row that changed in the columns since the last call into the row port. */
   flushDirtyRows(): void;
   /** Bytes of the machine header row (applied index, counters, digest …) for the checkpoint's meta. */

@@ -82,6 +82,7 @@ export const FIRST_CLUSTER_VERSION = 6;
 export interface StoredTables extends Tables {
   counters(): TableCounters;
   restoreCounters(counters: Readonly<TableCounters>): void;
+  readonly dirtyRows: number;
   flushDirty(rows: RowPort): void;
   loadRow(key: Uint8Array, value: Uint8Array): void;
   finishLoad(): void;
@@ -170,6 +171,10 @@ class QueenMachine implements Machine {
     this.index = entry.index;
     this.termOfIndex = entry.term;
     this.context.effects.deliver(outcomes, events);
+  }
+
+  get dirtyRows(): number {
+    return this.ports.tables.dirtyRows;
   }
 
   flushDirtyRows(): void {

@@ -66,6 +66,11 @@ export class TablesImpl implements Tables {
     this.totals.messagesAppended = counters.messagesAppended;
   }
 
+  /** About how many rows the next flush writes: those of the tables that change in masses. */
+  get dirtyRows(): number {
+    return this.partitions.dirtyCount + this.cursors.dirtyCount;
+  }
+
   /** Puts every row changed since the last call, each once; deletions go first. */
   flushDirty(rows: RowPort): void {
     this.names.flush(rows);

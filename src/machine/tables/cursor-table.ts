@@ -57,6 +57,11 @@ export class CursorTableImpl implements CursorTable {
     private readonly totals: LiveTotals,
   ) {}
 
+  /** Rows the next flush writes, deletions left out; never too few. */
+  get dirtyCount(): number {
+    return this.dirty.size;
+  }
+
   get count(): number {
     return this.totals.cursors;
   }

@@ -65,6 +65,11 @@ export class PartitionTableImpl implements PartitionTable {
     return this.totals.partitions;
   }
 
+  /** Rows the next flush writes, deletions left out; never too few. */
+  get dirtyCount(): number {
+    return this.dirty.size;
+  }
+
   find(queue: QueueId, name: string): number {
     return this.findBytes(queue, this.scratch, 0, this.encodeName(name));
   }

@@ -9,12 +9,8 @@ import type { MachineEvents, OutcomeSink, PrefetchSink } from '../../machine/mac
 import type { IdIndexDriver, LogEntry, MachineParts, RowsPort } from './ports.js';
 
 const SLICE_MS = 8;
-/**
- * Changed rows are encoded after entries that can have changed about so many, so that neither this nor
- * the next checkpoint holds the loop for long. A changed row takes 32 bytes or more of a command.
- */
-const FLUSH_EVERY_ROWS = 16_384;
-const LEAST_BYTES_PER_ROW = 32;
+/** So many changed rows are encoded at once: neither this nor a checkpoint holds the loop for long. */
+const FLUSH_EVERY_ROWS = 4096;
 
 export interface ApplyHooks {
   /** After each entry: state, outcomes and events of it are out. */
@@ -38,7 +34,6 @@ export class ApplyLoop implements PrefetchSink {
   private head = 0;
   private running = false;
   private stopped = false;
-  private rowsSinceFlush = 0;
   private keys: Uint8Array[] = [];
   private idle: (() => void)[] = [];
 
@@ -126,10 +121,7 @@ export class ApplyLoop implements PrefetchSink {
     const { parts, rows, outcomes, events } = this.deps;
     parts.machine.execute(entry, outcomes, events);
     rows.clearReadSet();
-    this.rowsSinceFlush += entry.sizeBytes / LEAST_BYTES_PER_ROW;
-    if (this.rowsSinceFlush < FLUSH_EVERY_ROWS) return;
-    this.rowsSinceFlush = 0;
-    parts.machine.flushDirtyRows();
+    if (parts.machine.dirtyRows >= FLUSH_EVERY_ROWS) parts.machine.flushDirtyRows();
   }
 
   private advance(): void {
