@@ -53,6 +53,13 @@ export function raftFamilies(
       help: 'Used part of the data filesystem, as the disk gate sees it.',
       read: () => diskUsed(groups),
     },
+    ...heldFamilies(groups),
+  ];
+}
+
+/** What the store and the tables hold. */
+function heldFamilies(groups: Groups): readonly Family[] {
+  return [
     {
       kind: 'gauge',
       name: 'queen_raft_store_ram_rows',
