@@ -20,6 +20,7 @@ import { MessagesModule } from './messages/messages.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RaftModule } from './raft/index.js';
+import { TransactionsModule } from './transactions/transactions.module.js';
 
 export interface AppParts {
   readonly config: QueenConfig;
@@ -43,6 +44,7 @@ export class AppModule {
         CoordinatorsModule,
         QueuesModule,
         LeasesModule,
+        TransactionsModule,
         ConsumerGroupsModule,
         DlqModule,
         MessagesModule,

@@ -1,4 +1,4 @@
-/** Serves positions of a consumer group: linearizable, from columns (messages.md §10). */
+/** Serves positions of a consumer group: linearizable, from columns and, for metadata, rows (§10). */
 import { Inject, Injectable } from '@nestjs/common';
 import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
@@ -19,7 +19,9 @@ export class PositionsService {
     const query = parsePositions(body);
     const group = this.groups.ofTenant(tenant);
     await group.readBarrier({ deadlineMs: deadlineAfter(this.config.server.defaultTimeoutMs) });
-    const positions = await readPositions(group.tables, tenant, query);
+    const view = await group.view();
+    const source = { tables: group.tables, tenant, row: (key: Uint8Array) => view.get(key) };
+    const positions = await readPositions(source, query).finally(() => view.close());
     const entries = await jsonArray(positions, (row) => JSON.stringify(row), new Slices());
     const head = `{"consumerGroup":${JSON.stringify(query.group)},"entries":`;
     return Buffer.concat([Buffer.from(head), entries, Buffer.from('}')]);

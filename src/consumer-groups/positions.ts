@@ -5,7 +5,9 @@
 import { QueenError } from '../common/errors.js';
 import type { ConsumerGroupId } from '../common/ids.js';
 import type { JsonObject } from '../http/json-body.js';
-import type { QueueRow, Tables } from '../machine/tables/tables.js';
+import { cursorMetadataKey } from '../machine/tables/keyspaces.js';
+import { decodeMetadataRow } from '../machine/tables/metadata-row.js';
+import type { Tables } from '../machine/tables/tables.js';
 import { findQueue, queuesOf } from '../reads/partition-identity.js';
 import { walkPartitions } from '../reads/partition-walk.js';
 import { entryObjects, entryPartition, entryQueue } from '../reads/reader-entries.js';
@@ -47,54 +49,68 @@ export function parsePositions(body: JsonObject): PositionsQuery {
   };
 }
 
+/** What positions are read from: columns of this node, and rows for the metadata. */
+export interface PositionSource {
+  readonly tables: Tables;
+  readonly tenant: Uint8Array;
+  /** The row at a key, as it was when reading began. */
+  readonly row: (key: Uint8Array) => Promise<Uint8Array | undefined>;
+}
+
 export async function readPositions(
-  tables: Tables,
-  tenant: Uint8Array,
+  source: PositionSource,
   query: PositionsQuery,
 ): Promise<Position[]> {
+  const { tables, tenant } = source;
   const tenantId = tables.names.tenant(tenant);
   const group = tenantId === undefined ? undefined : tables.names.group(tenantId, query.group);
-  if (query.entries === null) {
-    return group === undefined ? [] : allPositions(tables, tenant, group);
-  }
+  if (query.entries === null) return group === undefined ? [] : allPositions(source, group);
   const slices = new Slices();
   const positions: Position[] = [];
   for (const entry of query.entries) {
-    const queue = findQueue(tables, tenant, entry.queue);
-    const slot = queue === undefined ? -1 : tables.partitions.find(queue.id, entry.partition);
-    positions.push(positionOf(tables, entry, { slot, group }));
+    positions.push(await positionOf(source, entry, group));
     if (slices.isSpent()) await slices.pause();
   }
   return positions;
 }
 
-async function allPositions(
-  tables: Tables,
-  tenant: Uint8Array,
-  group: ConsumerGroupId,
-): Promise<Position[]> {
+async function allPositions(source: PositionSource, group: ConsumerGroupId): Promise<Position[]> {
+  const { tables, tenant } = source;
   const slices = new Slices();
-  const positions: Position[] = [];
-  const take = (queue: QueueRow, slot: number): void => {
-    if (tables.cursors.find(slot, group) < 0 || positions.length >= MAX_ENTRIES) return;
-    const entry = { queue: queue.name, partition: tables.partitions.name(slot) };
-    positions.push(positionOf(tables, entry, { slot, group }));
-  };
+  const entries: PositionEntry[] = [];
   for (const queue of queuesOf(tables, tenant)) {
     if (tables.registrations.find(queue.id, group) === undefined) continue;
-    await walkPartitions({ tables, slices }, queue.id, (slot) => take(queue, slot));
+    await walkPartitions({ tables, slices }, queue.id, (slot) => {
+      if (tables.cursors.find(slot, group) < 0 || entries.length >= MAX_ENTRIES) return;
+      entries.push({ queue: queue.name, partition: tables.partitions.name(slot) });
+    });
+  }
+  const positions: Position[] = [];
+  for (const entry of entries) {
+    const position = await positionOf(source, entry, group);
+    if (position.offset !== null) positions.push(position);
+    if (slices.isSpent()) await slices.pause();
   }
   return positions;
 }
 
-function positionOf(
-  tables: Tables,
+/** The column is looked at before anything is waited for, so that its slot is still the entry's. */
+async function positionOf(
+  source: PositionSource,
   entry: PositionEntry,
-  at: { readonly slot: number; readonly group: ConsumerGroupId | undefined },
-): Position {
+  group: ConsumerGroupId | undefined,
+): Promise<Position> {
+  const { tables, tenant } = source;
   const { queue, partition } = entry;
-  const { slot, group } = at;
+  const row = findQueue(tables, tenant, queue);
+  const slot = row === undefined ? -1 : tables.partitions.find(row.id, partition);
   const cursor = slot < 0 || group === undefined ? -1 : tables.cursors.find(slot, group);
-  if (cursor < 0) return { queue, partition, offset: null };
-  return { queue, partition, offset: tables.cursors.committed(cursor) + 1, metadata: null };
+  if (row === undefined || group === undefined || cursor < 0) {
+    return { queue, partition, offset: null };
+  }
+  const offset = tables.cursors.committed(cursor) + 1;
+  if (!tables.cursors.hasMetadata(cursor)) return { queue, partition, offset, metadata: null };
+  const value = await source.row(cursorMetadataKey(row.id, tables.partitions.id(slot), group));
+  const metadata = value === undefined ? null : decodeMetadataRow(value);
+  return { queue, partition, offset, metadata };
 }

@@ -16,6 +16,7 @@ Try it in this order: configure, push, pop, ack. The examples fit together on a 
 export const TAGS = [
   { name: 'push', description: 'Writing messages.' },
   { name: 'consume', description: 'Pop, acknowledge, extend a lease.' },
+  { name: 'transactions', description: 'Several operations, all or none.' },
   { name: 'queues', description: 'Configure, delete and look at queues.' },
   { name: 'ephemeral', description: 'Queues that live in memory only.' },
   { name: 'operations', description: 'Health and metrics of this node.' },

@@ -12,7 +12,7 @@ import { putU32, writeCommandHeader } from './header.js';
 import type { PushBatch, PushBatchGroup } from './push-batch.js';
 import type { Crc32 } from './push-builder.js';
 import { PUSH_GROUP_ENCRYPTED, PUSH_LIMITS_BYTES, PUSH_MESSAGE_BYTES } from './push-builder.js';
-import { putVarint, varintBytes } from './push-record.js';
+import { MESSAGE_FLAG, putVarint, TRACE_ID_BYTES, varintBytes } from './push-record.js';
 
 /** Shorter copies are cheaper byte by byte than through a call. */
 const COPY_CALL_BYTES = 48;
@@ -168,7 +168,8 @@ function recordLength(batch: PushBatch, i: number): number {
   const payload = batch.payloadEnds[i]! - batch.payloadStarts[i]!;
   const sub = batch.producerSub;
   const subLength = sub === null ? 0 : varintBytes(sub.length) + sub.length;
-  return 1 + varintBytes(idLength) + idLength + subLength + payload;
+  const trace = hasTrace(batch, i) ? TRACE_ID_BYTES : 0;
+  return 1 + varintBytes(idLength) + idLength + subLength + trace + payload;
 }
 
 /** Writes the record up to its payload. */
@@ -180,7 +181,14 @@ function writeRecordHead(target: Uint8Array, start: number, batch: PushBatch, i:
   let at = putVarint(target, start + 1, idEnd - idStart);
   for (let from = idStart; from < idEnd; from += 1) target[at++] = source[from]!;
   const sub = batch.producerSub;
-  return sub === null ? at : putBytes(target, putVarint(target, at, sub.length), sub);
+  if (sub !== null) at = putBytes(target, putVarint(target, at, sub.length), sub);
+  if (!hasTrace(batch, i)) return at;
+  copy16(target, at, batch.traceIds!, i * TRACE_ID_BYTES);
+  return at + TRACE_ID_BYTES;
+}
+
+function hasTrace(batch: PushBatch, i: number): boolean {
+  return batch.traceIds !== null && (batch.flags[i]! & MESSAGE_FLAG.traceId) !== 0;
 }
 
 function copyInto(

@@ -32,6 +32,8 @@ export class PushBatch {
   payloadEnds = new Uint32Array(0);
   /** `sub` of the token, the same for every message of a request. */
   producerSub: Uint8Array | null = null;
+  /** 16 B per message, of those with MESSAGE_FLAG.traceId; null when none has. */
+  traceIds: Uint8Array | null = null;
 
   constructor(count: number, body: Uint8Array, arena: Uint8Array) {
     this.reset(count, body, arena);
@@ -45,6 +47,7 @@ export class PushBatch {
     this.body = body;
     this.arena = arena;
     this.producerSub = null;
+    this.traceIds = null;
   }
 
   private allocate(count: number): void {
