@@ -16,6 +16,7 @@ import { HttpModule } from './http/http.module.js';
 import { LeasesModule } from './leases/leases.module.js';
 import type { Logger } from './logging/index.js';
 import { LoggingModule } from './logging/index.js';
+import { MembershipModule } from './membership/membership.module.js';
 import { MessagesModule } from './messages/messages.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { QueuesModule } from './queues/queues.module.js';
@@ -53,6 +54,7 @@ export class AppModule {
         StatusModule,
         MetricsModule,
         AdminModule,
+        MembershipModule,
       ],
     };
   }

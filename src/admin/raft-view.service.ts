@@ -30,10 +30,18 @@ interface Addresses {
   readonly httpAddr: string | null;
 }
 
+const UNKNOWN: Addresses = { raftAddr: null, httpAddr: null };
+
+/** Who the members are, as far as this node has applied. */
+interface Membership {
+  readonly voters: readonly number[];
+  readonly addresses: ReadonlyMap<number, Addresses>;
+}
+
 @Injectable()
 export class RaftViewService {
-  private readonly addresses = new Map<number, Addresses>();
-  private readonly clusterId: string;
+  /** As QUEEN_RAFT_PEERS names them. */
+  private readonly listed = new Map<number, Addresses>();
 
   constructor(
     @Inject(Groups) private readonly groups: Groups,
@@ -41,28 +49,23 @@ export class RaftViewService {
     @Inject(RowCollector) private readonly rows: RowCollector,
   ) {
     for (const { nodeId, raft, http } of config.raft.peers) {
-      this.addresses.set(nodeId, {
+      this.listed.set(nodeId, {
         raftAddr: formatHostPort(raft),
         httpAddr: formatHostPort(http),
       });
     }
-    const named = JSON.stringify(
-      [...this.addresses]
-        .sort(([a], [b]) => a - b)
-        .map(([id, { raftAddr: raft, httpAddr: http }]) => [id, { raft, http }]),
-    );
-    this.clusterId = createHash('sha256').update(named).digest('hex').slice(0, ID_DIGITS);
   }
 
   status(): RaftStatusDto {
     const status = this.groups.first.status();
     const view = this.groups.first.membersView?.() ?? null;
+    const { voters, addresses } = this.membership();
     return {
       ...this.block(),
       replication: status.role === 'leader' ? replicationOf(view, status.nodeId) : null,
-      ...{ engine: 'raft', clusterId: this.clusterId, self: status.nodeId },
-      voters: Math.max(1, this.addresses.size),
-      singleNode: this.addresses.size === 0,
+      ...{ engine: 'raft', clusterId: clusterIdOf(addresses), self: status.nodeId },
+      voters: Math.max(1, voters.length),
+      singleNode: addresses.size <= 1,
     };
   }
 
@@ -130,8 +133,32 @@ export class RaftViewService {
   }
 
   addressesOf(nodeId: number): Addresses {
-    return this.addresses.get(nodeId) ?? { raftAddr: null, httpAddr: null };
+    const { addresses } = this.membership();
+    return addresses.get(nodeId) ?? this.listed.get(nodeId) ?? UNKNOWN;
   }
+
+  /** A node that joins knows nobody yet: then those it was told of. */
+  membership(): Membership {
+    const members = this.groups.first.cluster?.members();
+    if (members === undefined || members.addresses.size === 0) {
+      return { voters: [...this.listed.keys()], addresses: this.listed };
+    }
+    const { voters, outgoing } = members.config;
+    const addresses = new Map<number, Addresses>();
+    for (const [id, { raft, http }] of members.addresses) {
+      addresses.set(id, { raftAddr: raft, httpAddr: http });
+    }
+    return { voters: [...new Set([...voters, ...outgoing])], addresses };
+  }
+}
+
+function clusterIdOf(addresses: ReadonlyMap<number, Addresses>): string {
+  const named = JSON.stringify(
+    [...addresses]
+      .sort(([a], [b]) => a - b)
+      .map(([id, { raftAddr: raft, httpAddr: http }]) => [id, { raft, http }]),
+  );
+  return createHash('sha256').update(named).digest('hex').slice(0, ID_DIGITS);
 }
 
 function liveAddresses({ raftAddr, httpAddr }: Addresses): Pick<LiveMemberDto, 'http' | 'raft'> {

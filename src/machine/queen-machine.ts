@@ -31,7 +31,7 @@ import type { PushBody } from './apply/push.js';
 import { applyConfigure, applyDeleteQueue } from './apply/queues.js';
 import { applyRegister } from './apply/register.js';
 import { applyDropPartitions, applySealCursors, applyTrimPartitions } from './apply/retention.js';
-import { applyOpenSession } from './apply/sessions.js';
+import { applyForgetNode, applyOpenSession } from './apply/sessions.js';
 import { applyFail, applyFire, prefetchFail, prefetchFire } from './apply/timer-fire.js';
 import type { Fire } from './apply/timer-fire.js';
 import { applyTimers, prefetchTimers } from './apply/timers.js';
@@ -59,7 +59,7 @@ import {
   decodeSealCursors,
   decodeTrimPartitions,
 } from './commands/retention.js';
-import { decodeOpenSession, decodeRaiseVersion } from './commands/session.js';
+import { decodeForgetNode, decodeOpenSession, decodeRaiseVersion } from './commands/session.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './commands/timers.js';
 import { MACHINE_VERSION } from './machine.js';
 import type {
@@ -328,6 +328,8 @@ class QueenMachine implements Machine {
         return applyDeleteQueue(context, decodeDeleteQueue(this.body()));
       case CommandKind.RaiseVersion:
         return this.raiseVersion(decodeRaiseVersion(this.body()).version);
+      case CommandKind.ForgetNode:
+        return applyForgetNode(context, decodeForgetNode(this.body()));
       case CommandKind.SeekCursors:
         return applySeekCursors(context, decodeSeekCursors(this.body()));
       case CommandKind.DeleteCursors:

@@ -15,14 +15,20 @@ import { readFigures, type GroupFigures } from './group-figures.js';
 import { createMachineParts } from './machine-parts.js';
 import { CheckpointStore, MachineRows } from './row-ports.js';
 import { WalLog } from './wal-port.js';
+import { installPending } from './snapshot/install.js';
 import { markDirectoryReady, NodeFilePort, openIdentity, Wal, type FilePort } from './wal/index.js';
+import { IDENTITY_FILE, readWholeFile, decodeIdentity, type OpenedIdentity } from './wal/index.js';
 
 const MIB = 1024 * 1024;
+/** Cluster id of a directory that a single-node broker made. */
+export const LOCAL = 'local';
 
 export interface GroupFilesOptions {
   readonly directory: string;
   readonly nodeId: number;
   readonly clusterId?: string;
+  /** A directory of a single-node broker is taken over; it keeps the id it was made with. */
+  readonly adoptLocal?: boolean;
   readonly segmentBytes?: number;
   readonly overlayMaxBytes?: number;
   readonly checkpointMs?: number;
@@ -45,6 +51,7 @@ export interface GroupFiles {
   readonly wal: Wal;
   readonly walLog: WalLog;
   readonly directoryId: Uint8Array;
+  /** As the directory says; `local` for one that a single-node broker made. */
   readonly clusterId: string;
   readonly store: CheckpointStore;
   readonly rows: MachineRows;
@@ -153,10 +160,12 @@ async function openWal(
 ): Promise<{ wal: Wal; directoryId: Uint8Array; clusterId: string }> {
   const { directory, segmentBytes, log } = options;
   const files = options.files ?? new NodeFilePort();
-  const clusterId = options.clusterId ?? 'local';
-  const expected = { clusterId, nodeId: nodeId(options.nodeId) };
   await files.fsyncDir(dirname(directory));
-  const { identity, ready } = await openIdentity({ files, directory, expected });
+  const { identity, ready: wasReady } = await identityOf(options, files);
+  const installed = await installPending({
+    ...{ directory, identity, ready: wasReady, log: log ?? silentLog },
+  });
+  const ready = wasReady || installed;
   const wal = await Wal.open({
     ...{ files, directory: join(directory, 'wal'), identity },
     ...(ready ? {} : { create: {} }),
@@ -165,5 +174,16 @@ async function openWal(
   });
   undo.push(() => wal.close());
   if (!ready) await markDirectoryReady(files, directory, identity);
+  const { clusterId } = identity;
   return { wal, directoryId: Buffer.from(identity.directoryId, 'hex'), clusterId };
+}
+
+async function identityOf(options: GroupFilesOptions, files: FilePort): Promise<OpenedIdentity> {
+  const { directory, adoptLocal } = options;
+  const expected = { clusterId: options.clusterId ?? LOCAL, nodeId: nodeId(options.nodeId) };
+  const path = `${directory}/${IDENTITY_FILE}`;
+  const bytes = adoptLocal === true ? await readWholeFile(files, path) : undefined;
+  const isLocal = bytes !== undefined && decodeIdentity(path, bytes).identity.clusterId === LOCAL;
+  const clusterId = isLocal ? LOCAL : expected.clusterId;
+  return openIdentity({ files, directory, expected: { ...expected, clusterId } });
 }

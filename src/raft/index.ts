@@ -1,6 +1,8 @@
 /** What features, coordinators and the operators' surface may use of raft. */
 export type {
   CallOptions,
+  ClusterMembers,
+  ClusterSide,
   Group,
   GroupStatus,
   GroupView,
@@ -12,6 +14,13 @@ export type {
   StoredMessage,
   ViewRange,
 } from './group/group.js';
+export type {
+  MembershipAnswer,
+  MembershipMember,
+  MembershipRefusal,
+  MembershipRequest,
+  MembershipView,
+} from './group/cluster/membership-port.js';
 export type { DispatcherHost } from './group/local-group.js';
 export type {
   CoordinatorPort,

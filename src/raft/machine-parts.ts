@@ -5,7 +5,11 @@ import { checkCommand } from '../machine/commands/check.js';
 import { encodeUnclaim } from '../machine/commands/claim.js';
 import { commandU32 } from '../machine/commands/header.js';
 import { MESSAGE_FLAG, readRecord } from '../machine/commands/push-record.js';
-import { encodeOpenSession } from '../machine/commands/session.js';
+import {
+  encodeForgetNode,
+  encodeOpenSession,
+  encodeRaiseVersion,
+} from '../machine/commands/session.js';
 import type { IdIndexPort, RowPort } from '../machine/machine.js';
 import { createMachine } from '../machine/queen-machine.js';
 import { AppendRowView } from '../machine/tables/append-row.js';
@@ -17,6 +21,7 @@ import {
   keyPartition,
   KEYSPACE,
   keyspaceRange,
+  membersKey,
   queueRange,
   RANGE_PURGED_KEYSPACES,
   TENANT_PURGED_KEYSPACES,
@@ -43,6 +48,8 @@ export function createMachineParts(setup: MachineSetup): MachineParts {
     machine,
     tables,
     columnRanges: COLUMN_KEYSPACES.map(keyspaceRange),
+    membersKey: membersKey(),
+    membersRange: keyspaceRange(KEYSPACE.members),
     appendRange: keyspaceRange(KEYSPACE.appends),
     commands: groupCommands,
     appends: appendRows,
@@ -93,6 +100,8 @@ const groupCommands: GroupCommands = {
         restoreCommitted: grant.commitOnDelivery ? firstOffset - 1 : -2,
       })),
     }),
+  forgetNode: (nodeId, session) => encodeForgetNode({ nodeId, session }),
+  raiseVersion: (version) => encodeRaiseVersion({ version }),
   check: (bytes) => {
     try {
       checkCommand(bytes);

@@ -1,7 +1,7 @@
 /**
  * Opens the data directory of a cluster member under its lock, connects it to its peers and starts it.
- * The directory belongs to one replicator: one that a single-node broker wrote is refused here, and the
- * other way round (the cluster id in the identity tells).
+ * A directory that a single-node broker wrote is taken over: it becomes a cluster of one that grows by
+ * adding members. Who the members are is told by the store; the configured list starts a cluster.
  */
 import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
@@ -9,27 +9,43 @@ import type { Clock } from '../common/clock.js';
 import { groupId, nodeId, type NodeId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
-import { EMPTY_CONFIG, type ConfigState } from './core/index.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
-import { handOver, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
+import { handOver, LOCAL, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
 import type { GroupFigures } from './group-figures.js';
 import { ClusterGroup } from './group/cluster/cluster-group.js';
-import type { ClusterTiming } from './group/cluster/cluster-parts.js';
+import type { ClusterTiming, FirstMembers } from './group/cluster/cluster-parts.js';
+import {
+  firstMembers,
+  readMembers,
+  UNKNOWN_ADDRESS,
+  type AddressBook,
+} from './group/cluster/members.js';
 import type { PeerPort } from './group/cluster/peer-port.js';
+import { SnapshotFiles } from './snapshot/snapshot-files.js';
 
 const MIB = 1024 * 1024;
+const DEFAULT_CLUSTER_ID = 'cluster';
 
 export interface ClusterGroupOptions extends GroupFilesOptions {
   /** Node ids of the first membership, this node included. */
   readonly voters: readonly number[];
+  /** Addresses of the listed nodes. */
+  readonly addresses?: AddressBook;
+  /** Join an existing cluster, never start one. */
+  readonly join?: boolean;
   readonly timing: ClusterTiming;
   readonly tailCacheBytes?: number;
   readonly clock?: Clock;
+  /** A received snapshot waits: the process is to be started again. */
+  readonly restart?: () => void;
   /** Builds the way to the peers once the directory's identity is known. */
   readonly connect: (own: {
     readonly directoryId: Uint8Array;
     readonly clusterId: string;
+    readonly generation: number;
+    /** The members to talk to at first. */
+    readonly addresses: AddressBook;
   }) => PeerPort;
 }
 
@@ -45,8 +61,9 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
   const lock = await lockDirectory(directory);
   const undo: Undo = [() => lock.release()];
   try {
-    const files = await openGroupFiles(options, undo);
-    const group = buildGroup(options, files);
+    const files = await openGroupFiles({ ...options, adoptLocal: true }, undo);
+    const first = await firstOf(options, files);
+    const group = buildGroup(options, files, first);
     files.damaged.report = (error) => group.damaged(error);
     handOver(undo, files, () => group.stop());
     await group.start();
@@ -58,29 +75,49 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
   }
 }
 
-function buildGroup(options: ClusterGroupOptions, files: GroupFiles): ClusterGroup {
-  const { store, rows, ids, machine, tailIndex, diskGate, directoryId, clusterId } = files;
+/** What a single-node broker wrote belongs to this node alone, whoever else is listed. */
+async function firstOf(options: ClusterGroupOptions, files: GroupFiles): Promise<FirstMembers> {
   const self = nodeId(options.nodeId);
-  const clock = options.clock ?? systemClock;
+  const addresses = options.addresses ?? new Map();
+  const wasLocal = files.clusterId === LOCAL && clusterIdOf(options) !== LOCAL;
+  const voters: NodeId[] = wasLocal ? [self] : options.voters.map((id) => nodeId(id));
+  return {
+    stored: await readMembers(files.store, files.machine.membersRange),
+    listed: firstMembers(voters, addresses),
+    join: options.join === true && !wasLocal,
+    own: addresses.get(self) ?? UNKNOWN_ADDRESS,
+  };
+}
+
+function clusterIdOf(options: ClusterGroupOptions): string {
+  return options.clusterId ?? DEFAULT_CLUSTER_ID;
+}
+
+function buildGroup(
+  options: ClusterGroupOptions,
+  files: GroupFiles,
+  first: FirstMembers,
+): ClusterGroup {
+  const { store, rows, ids, machine, tailIndex, diskGate, directoryId, wal } = files;
+  const clusterId = clusterIdOf(options);
+  const { addresses } = first.stored ?? first.listed;
   return new ClusterGroup({
-    ...{ directoryId, store, rows, ids, machine, tailIndex, clock },
+    ...{ directoryId, store, rows, ids, machine, tailIndex, wal, first },
     id: groupId(0),
-    nodeId: self,
+    nodeId: nodeId(options.nodeId),
     kinds: MACHINE_VERSION,
     tailCacheBytes: options.tailCacheBytes ?? 128 * MIB,
+    clock: options.clock ?? systemClock,
     log: options.log ?? silentLog,
-    wal: files.wal,
     walPort: files.walLog,
     timing: options.timing,
-    config: firstConfig(options.voters),
-    others: options.voters.map(nodeId).filter((id) => id !== self),
-    peers: options.connect({ directoryId, clusterId }),
+    snapshots: new SnapshotFiles(options.directory, {
+      ...{ machine, rows, wal, clusterId },
+      localRange: ids.journalRange,
+    }),
+    restart: options.restart ?? ((): void => undefined),
+    peers: options.connect({ directoryId, clusterId, addresses, generation: wal.generation }),
     random: (bound) => randomInt(bound),
     ...(diskGate === undefined ? {} : { diskGate }),
   });
-}
-
-function firstConfig(voters: readonly number[]): ConfigState {
-  const ids: NodeId[] = [...voters].sort((a, b) => a - b).map(nodeId);
-  return { ...EMPTY_CONFIG, voters: ids };
 }

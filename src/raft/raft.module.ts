@@ -10,11 +10,14 @@ import { QUEEN_CONFIG } from '../config/index.js';
 import type { Logger } from '../logging/index.js';
 import { LOGGER } from '../logging/index.js';
 import { nodeId } from '../common/ids.js';
+import { formatHostPort } from '../config/addresses.js';
+import { MACHINE_VERSION } from '../machine/machine.js';
+import type { AddressBook } from './group/cluster/members.js';
 import type { GroupLog } from './group/ports.js';
 import { Groups } from './groups.service.js';
-import { openClusterGroup } from './open-cluster-group.js';
+import { openClusterGroup, type ClusterGroupOptions } from './open-cluster-group.js';
 import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
-import { PeerNetwork, type PeerTls } from './transport/index.js';
+import { peersOf, PeerNetwork, type PeerTls } from './transport/index.js';
 
 const SECOND_MS = 1000;
 const MIB = 1024 * 1024;
@@ -25,6 +28,9 @@ const BOOT_WAIT_MS = 30_000;
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** A cache takes at most this part of the memory the process may have. */
 const CACHE_SHARE = 8;
+/** A received snapshot waits (cluster.md §2.9); whoever watches the process starts it again. */
+const EXIT_RESTART = 75;
+const RESTART_MS = 100;
 
 /** Opens what the configuration names. */
 export async function openGroups(config: QueenConfig, logger: Logger): Promise<Groups> {
@@ -63,6 +69,9 @@ async function openMember(config: QueenConfig, log: GroupLog): Promise<Groups> {
     ...fileOptions(config, log),
     clusterId: config.server.cellId ?? CLUSTER_ID,
     voters: raft.peers.length === 0 ? [raft.nodeId] : raft.peers.map((peer) => peer.nodeId),
+    addresses: addressesOf(config),
+    join: raft.join,
+    restart: () => restartSoon(),
     timing: {
       tickMs: raft.heartbeatMs,
       electionTicks: Math.max(2, Math.round(raft.electionMs / raft.heartbeatMs)),
@@ -72,19 +81,37 @@ async function openMember(config: QueenConfig, log: GroupLog): Promise<Groups> {
       leaderLeaseMs: planner.leaderLeaseMs,
       readyLagEntries: raft.readyLagEntries,
       bootWaitMs: BOOT_WAIT_MS,
+      logKeepEntries: raft.logKeepEntries,
+      purgeHoldMs: raft.purgeHoldMs,
+      promoteMaxLag: raft.promoteMaxLagEntries,
+      clusterVersionMs: raft.clusterVersionMs,
     },
-    connect: ({ directoryId, clusterId }) =>
-      (network = connectPeers(config, log, { directoryId, clusterId })),
+    connect: (own) => (network = connectPeers(config, log, own)),
   });
   const { nodeId, applied } = opened.group.status();
   log.info('openraft replicator open', { node: nodeId, size: raft.peers.length || 1, applied });
   return new Groups([opened], network);
 }
 
+/** The members as QUEEN_RAFT_PEERS lists them. */
+function addressesOf({ raft }: QueenConfig): AddressBook {
+  return new Map(
+    raft.peers.map((peer) => [
+      nodeId(peer.nodeId),
+      { raft: formatHostPort(peer.raft), http: formatHostPort(peer.http) },
+    ]),
+  );
+}
+
+/** The answer to the sender of the snapshot leaves before the process does. */
+function restartSoon(): void {
+  setTimeout(() => process.exit(EXIT_RESTART), RESTART_MS);
+}
+
 function connectPeers(
   config: QueenConfig,
   log: GroupLog,
-  own: { readonly directoryId: Uint8Array; readonly clusterId: string },
+  own: Parameters<ClusterGroupOptions['connect']>[0],
 ): PeerNetwork {
   const { raft, server } = config;
   const listen = raft.listen ?? { host: '127.0.0.1', port: 0 };
@@ -93,7 +120,10 @@ function connectPeers(
   }
   return new PeerNetwork({
     self: nodeId(raft.nodeId),
-    peers: raft.peers.map((peer) => ({ nodeId: nodeId(peer.nodeId), ...peer.raft })),
+    peers: peersOf(own.addresses),
+    advertised: addressesOf(config).get(nodeId(raft.nodeId))?.raft ?? null,
+    kinds: MACHINE_VERSION,
+    generation: own.generation,
     listen,
     token: raft.token,
     clusterId: new TextEncoder().encode(own.clusterId),

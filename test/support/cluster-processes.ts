@@ -13,6 +13,8 @@ import { FaultMesh, type Endpoint } from './fault-proxy.js';
 
 const TOKEN = 'test-token';
 const MAX_LOG_BYTES = 1024 * 1024;
+/** A received snapshot waits. */
+const EXIT_RELOAD = 75;
 
 export interface Health {
   readonly status: number;
@@ -41,12 +43,19 @@ export interface ClusterOptions {
 class BrokerProcess {
   private child: ChildProcess | null = null;
   log = '';
+  /** Times it ended to load a snapshot, and was started again as a watcher would. */
+  reloads = 0;
 
   constructor(
     private readonly root: string,
-    private readonly env: Readonly<Record<string, string>>,
+    private env: Readonly<Record<string, string>>,
     readonly ports: NodePorts,
   ) {}
+
+  /** For the starts from now on. */
+  setEnv(more: Readonly<Record<string, string>>): void {
+    this.env = { ...this.env, ...more };
+  }
 
   get pid(): number {
     if (this.child?.pid === undefined) throw new Error('the node is not running');
@@ -68,8 +77,12 @@ class BrokerProcess {
     };
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
-    child.once('exit', () => {
-      if (this.child === child) this.child = null;
+    child.once('exit', (code) => {
+      if (this.child !== child) return;
+      this.child = null;
+      if (code !== EXIT_RELOAD) return;
+      this.reloads += 1;
+      this.start();
     });
   }
 
@@ -98,8 +111,10 @@ class BrokerProcess {
 export class ClusterProcesses {
   private constructor(
     readonly directory: string,
-    private readonly nodes: ReadonlyMap<number, BrokerProcess>,
+    private readonly nodes: Map<number, BrokerProcess>,
     private readonly faulty: FaultMesh | null,
+    private readonly root: string,
+    private readonly env: Readonly<Record<string, string>>,
   ) {}
 
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
@@ -113,12 +128,36 @@ export class ClusterProcesses {
     const mesh = options.faulty === true ? await FaultMesh.start(raftEndpoints(ports)) : null;
     const nodes = new Map<number, BrokerProcess>();
     ports.forEach((own, i) => {
-      const env = nodeEnv({ id: i + 1, ports, directory, mesh });
+      const byId = new Map(ports.map((one, at) => [at + 1, one]));
+      const env = nodeEnv({ id: i + 1, ports: byId, directory, mesh });
       nodes.set(i + 1, new BrokerProcess(root, { ...env, ...options.env }, own));
     });
-    const cluster = new ClusterProcesses(directory, nodes, mesh);
+    const cluster = new ClusterProcesses(directory, nodes, mesh, root, options.env ?? {});
     for (const node of nodes.values()) node.start();
     return cluster;
+  }
+
+  /** Starts one more node on an empty directory; it waits to be added. Not with `faulty`. */
+  async join(id: number, more: Readonly<Record<string, string>> = {}): Promise<BrokerProcess> {
+    const known = this.nodes.get(id);
+    const ports = known?.ports ?? { http: await freePort(), raft: await freePort() };
+    const peers = new Map([...this.nodes].map(([other, node]) => [other, node.ports]));
+    peers.set(id, ports);
+    const { directory, root } = this;
+    const env = nodeEnv({ id, ports: peers, directory, mesh: null });
+    const node = new BrokerProcess(
+      root,
+      { ...env, ...this.env, QUEEN_RAFT_JOIN: 'true', ...more },
+      ports,
+    );
+    this.nodes.set(id, node);
+    node.start();
+    return node;
+  }
+
+  /** The directory of a node that is not running is emptied. */
+  async wipe(id: number): Promise<void> {
+    await rm(join(this.directory, `n${id}`), { recursive: true, force: true });
   }
 
   get mesh(): FaultMesh {
@@ -199,17 +238,16 @@ export class ClusterProcesses {
 
 function nodeEnv(node: {
   readonly id: number;
-  readonly ports: readonly NodePorts[];
+  readonly ports: ReadonlyMap<number, NodePorts>;
   readonly directory: string;
   readonly mesh: FaultMesh | null;
 }): Record<string, string> {
   const { id, ports, directory, mesh } = node;
-  const peers = ports.map((peer, i) => {
-    const to = i + 1;
+  const peers = [...ports].map(([to, peer]) => {
     const raft = to === id || mesh === null ? peer.raft : mesh.address(id, to).port;
     return `${to}=127.0.0.1:${raft}/127.0.0.1:${peer.http}`;
   });
-  const own = ports[id - 1];
+  const own = ports.get(id);
   return {
     QUEEN_RAFT_REPLICATOR: 'raft',
     QUEEN_RAFT_NODE_ID: String(id),

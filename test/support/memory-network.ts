@@ -13,12 +13,19 @@ import type {
   PopReply,
   StateAnswer,
   StateQuery,
+  NodeAddress,
 } from '../../src/raft/group/cluster/peer-port.js';
+import type {
+  SnapshotStream,
+  SnapshotVerdict,
+} from '../../src/raft/group/cluster/snapshot-port.js';
 import type { PopTicket } from '../../src/machine/commands/catalogue.js';
 
 export class MemoryNetwork {
   private readonly nodes = new Map<NodeId, PeerHandlers>();
   private readonly cuts = new Set<string>();
+  /** By node and name of the question. */
+  readonly answers = new Map<string, (body: string) => Promise<string>>();
 
   port(self: NodeId): PeerPort {
     return new MemoryPeers(this, self);
@@ -75,8 +82,13 @@ export class MemoryNetwork {
   }
 
   ask(from: NodeId, to: NodeId, query: StateQuery): StateAnswer | null {
+    return this.reachable(from, to)?.state(query) ?? null;
+  }
+
+  /** The other end while both directions stand. */
+  reachable(from: NodeId, to: NodeId): PeerHandlers | null {
     if (!this.isLinked(from, to) || !this.isLinked(to, from)) return null;
-    return this.nodes.get(to)?.state(query) ?? null;
+    return this.nodes.get(to) ?? null;
   }
 }
 
@@ -127,6 +139,35 @@ class MemoryPeers implements PeerPort {
 
   queryState(to: NodeId, query: StateQuery): Promise<StateAnswer | null> {
     return Promise.resolve(this.network.ask(this.self, to, query));
+  }
+
+  probe(node: NodeAddress, query: StateQuery): Promise<StateAnswer | null> {
+    return this.queryState(node.nodeId, query);
+  }
+
+  setMembers(): void {
+    // Everybody reaches everybody here.
+  }
+
+  kindsOf(): number | null {
+    return null;
+  }
+
+  async ask(
+    to: NodeId,
+    { name, body }: { readonly name: string; readonly body: string },
+  ): Promise<string | null> {
+    if (this.network.reachable(this.self, to) === null) return null;
+    return (await this.network.answers.get(`${to} ${name}`)?.(body)) ?? null;
+  }
+
+  answer(name: string, answer: (body: string) => Promise<string>): void {
+    this.network.answers.set(`${this.self} ${name}`, answer);
+  }
+
+  async sendSnapshot(to: NodeId, stream: SnapshotStream): Promise<SnapshotVerdict | 'failed'> {
+    const receiver = this.network.reachable(this.self, to);
+    return (await receiver?.snapshot(stream.offer, stream.bytes())) ?? 'failed';
   }
 
   stop(): Promise<void> {

@@ -66,6 +66,8 @@ export const ROOMS: Readonly<Record<string, RoomRule>> = {
       'raft/group/ports',
       'raft/group/group',
       'raft/group/cluster/peer-port',
+      'raft/group/cluster/snapshot-port',
+      'raft/group/cluster/members',
       'raft/member-questions',
     ],
   },

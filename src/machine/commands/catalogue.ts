@@ -25,6 +25,7 @@ import type {
   DeleteCursorsOutcome,
   DeleteQueueOutcome,
   ExtendOutcome,
+  ForgetNodeOutcome,
   IgnoredOutcome,
   PushOutcome,
   RaiseVersionOutcome,
@@ -79,6 +80,7 @@ export enum CommandKind {
   SetSwitches = 42,
   SetQuota = 43,
   PurgeTenant = 44,
+  ForgetNode = 35,
 }
 
 /** Byte positions of the patched header fields, relative to the start of the command buffer. */
@@ -259,6 +261,15 @@ export interface DeleteQueueCommand {
   readonly queue: string;
 }
 
+/**
+ * Releases a node id that left the cluster from its data directory: the node may come back with an
+ * empty one. No effect when the node has opened a newer session since.
+ */
+export interface ForgetNodeCommand {
+  readonly nodeId: number;
+  readonly session: number;
+}
+
 export interface RaiseVersionCommand {
   readonly version: number;
 }
@@ -347,6 +358,7 @@ export type Outcome =
   | DeleteQueueOutcome
   | SessionOutcome
   | RaiseVersionOutcome
+  | ForgetNodeOutcome
   | SeekCursorsOutcome
   | DeleteCursorsOutcome
   | UpdateSubscriptionOutcome

@@ -23,7 +23,7 @@ import { checkPushBody } from './push-view.js';
 import { decodeConfigure, decodeDeleteQueue } from './queue.js';
 import { decodeRegister } from './register.js';
 import { decodeDropPartitions, decodeSealCursors, decodeTrimPartitions } from './retention.js';
-import { decodeOpenSession, decodeRaiseVersion } from './session.js';
+import { decodeForgetNode, decodeOpenSession, decodeRaiseVersion } from './session.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './timers.js';
 import type { TimerOp } from './timers.js';
 import { checkTransactionBody } from './transaction.js';
@@ -107,6 +107,8 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeDeleteQueue(reader);
     case CommandKind.RaiseVersion:
       return decodeRaiseVersion(reader);
+    case CommandKind.ForgetNode:
+      return decodeForgetNode(reader);
     case CommandKind.SeekCursors:
       return decodeSeekCursors(reader);
     case CommandKind.DeleteCursors:

@@ -60,7 +60,7 @@ export { encodeRegister } from './register.js';
 export { encodeFailTimers, encodeFireTimers, encodeTimers } from './timers.js';
 export type { FailureRules, TimerOpInput, TimerResult, TimersOutcome } from './timers.js';
 export * from './retention.js';
-export { encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';
+export { encodeForgetNode, encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';
 export {
   encodeAcks,
   encodePositions,

@@ -119,6 +119,13 @@ export interface SessionOutcome {
   readonly nodeId: number;
 }
 
+export interface ForgetNodeOutcome {
+  readonly kind: CommandKind.ForgetNode;
+  readonly nodeId: number;
+  /** The session was the node's newest one and is gone. */
+  readonly forgotten: boolean;
+}
+
 export interface RaiseVersionOutcome {
   readonly kind: CommandKind.RaiseVersion;
   readonly version: number;

@@ -1,12 +1,13 @@
 /**
- * Bodies of OpenSession and RaiseVersion.
+ * Bodies of OpenSession, RaiseVersion and ForgetNode.
  *
  *   OpenSession:  u32 nodeId | 16B directoryId | u32 bootCount
  *   RaiseVersion: u8 version
+ *   ForgetNode:   u32 nodeId | u48 session
  */
 import type { BinaryReader } from '../../common/binary-reader.js';
 import { CommandKind } from './catalogue.js';
-import type { OpenSessionCommand, RaiseVersionCommand } from './catalogue.js';
+import type { ForgetNodeCommand, OpenSessionCommand, RaiseVersionCommand } from './catalogue.js';
 import { readId, writeId } from './fields.js';
 import { beginCommand, finishCommand, TENANT_BYTES } from './header.js';
 
@@ -39,4 +40,18 @@ export function decodeRaiseVersion(reader: BinaryReader): RaiseVersionCommand {
   const version = reader.u8();
   reader.expectEnd();
   return { version };
+}
+
+export function encodeForgetNode(command: ForgetNodeCommand): Uint8Array {
+  const writer = beginCommand(CommandKind.ForgetNode, NO_TENANT);
+  writer.u32(command.nodeId);
+  writer.u48(command.session);
+  return finishCommand(writer);
+}
+
+export function decodeForgetNode(reader: BinaryReader): ForgetNodeCommand {
+  const nodeId = reader.u32();
+  const session = reader.u48();
+  reader.expectEnd();
+  return { nodeId, session };
 }

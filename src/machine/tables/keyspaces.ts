@@ -17,6 +17,7 @@
  *   44 garbage partition  u32 queue | u48 partition
  *   20…27 key-value, switches, quotas: kv-keys.ts
  *   43 metadata of a cursor u32 queue | u48 partition | u32 group
+ *   48 members of the raft group
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import { keyU32, keyU48, keyU64, KeyWriter } from '../../common/key-writer.js';
@@ -54,6 +55,8 @@ export const KEYSPACE = {
   garbageTenants: 0x27,
   timerPins: 0x2b,
   cursorMetadata: 0x43,
+  /** One row: who the members are. Written by the group with the entry that changed it. */
+  members: 0x48,
 } as const;
 
 /** Keyspaces `loadRow` takes at a restart, in this order; the others stay in the store. */
@@ -198,6 +201,10 @@ export function garbageQueueKey(queue: number): Uint8Array {
 
 export function ephemeralKey(tenant: number, name: string): Uint8Array {
   return start(KEYSPACE.ephemeralQueues).u32(tenant).tail(name).toBytes();
+}
+
+export function membersKey(): Uint8Array {
+  return start(KEYSPACE.members).toBytes();
 }
 
 export function keyspaceRange(keyspace: number): KeyRange {

@@ -62,6 +62,19 @@ export class SessionTableImpl implements SessionTable {
     return 'fresh';
   }
 
+  forget(nodeId: number, session: number): boolean {
+    const current = this.byNode.get(nodeId);
+    if (current === undefined || current.id !== session) return false;
+    this.byNode.delete(nodeId);
+    this.byId.delete(session);
+    this.dirty.add(nodeId);
+    return true;
+  }
+
+  nodes(): number[] {
+    return [...this.byNode.keys()].sort((a, b) => a - b);
+  }
+
   ofNode(nodeId: number): number {
     return this.byNode.get(nodeId)?.id ?? 0;
   }
@@ -79,7 +92,8 @@ export class SessionTableImpl implements SessionTable {
   flush(rows: RowPort): void {
     for (const nodeId of [...this.dirty].sort((a, b) => a - b)) {
       const session = this.byNode.get(nodeId);
-      if (session !== undefined) rows.put(sessionKey(nodeId), encodeSession(session));
+      if (session === undefined) rows.delete(sessionKey(nodeId));
+      else rows.put(sessionKey(nodeId), encodeSession(session));
     }
     this.dirty.clear();
   }

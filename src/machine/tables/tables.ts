@@ -195,6 +195,10 @@ export interface RegistrationTable {
 
 export interface SessionTable {
   open(session: number, nodeId: number, directoryId: Uint8Array, bootCount: number): void;
+  /** Ends the session if it is the node's newest and unbinds the node from its directory. */
+  forget(nodeId: number, session: number): boolean;
+  /** Nodes with a session, ascending. */
+  nodes(): number[];
   /** 'fresh' marks the sequence as seen and raises the floor; anything else means: no effect. */
   admit(session: number, sequence: number, floor: number): 'fresh' | 'seen' | 'ended';
   /** Session of a node, 0 when none. */

@@ -12,7 +12,8 @@ import { forgetLeader } from './follower.js';
 import { resumeReplication } from './leader.js';
 import { RaftLog } from './log.js';
 import { encodeConfigChange } from './membership-codec.js';
-import { applied, applyChange, proposeEntries, type ProposeResult } from './membership-change.js';
+import { adoptConfig, applied, applyChange, proposeEntries } from './membership-change.js';
+import type { ProposeResult } from './membership-change.js';
 import { canonicalConfig, reconcileProgress } from './membership.js';
 import { isResponse, type Message } from './messages.js';
 import { resolveOptions, type CoreOptions } from './options.js';
@@ -137,6 +138,11 @@ export class RaftCore {
   /** The driver applies the membership entry at `index`; call it before `onApplied(index)`. */
   applyConfigChange(change: ConfigChange, index: LogIndex): ConfigState {
     return applyChange(this.state, change, index);
+  }
+
+  /** The first membership of a node that was started without one: an entry tells it. */
+  adoptConfig(config: ConfigState): void {
+    adoptConfig(this.state, config);
   }
 
   /** Entries the LogReader answered `loading` for can be read now. */

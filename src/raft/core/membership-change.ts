@@ -6,7 +6,8 @@
  */
 import { logIndex, type LogIndex } from '../../common/ids.js';
 import { decodeConfigChange, encodeConfigChange } from './membership-codec.js';
-import { changeConfig, isJoint, reconcileProgress, type ProgressMap } from './membership.js';
+import { canonicalConfig, changeConfig, isJoint, memberIds } from './membership.js';
+import { reconcileProgress, type ProgressMap } from './membership.js';
 import { invariant } from './invariant.js';
 import { voterIds } from './quorum.js';
 import { releasePostponedReads } from './reads.js';
@@ -120,6 +121,24 @@ export function applyChange(state: CoreState, change: ConfigChange, index: LogIn
   });
   switchConfig(state, outcome.config, progress);
   return state.config;
+}
+
+/**
+ * A fresh node that joins knows no members; the first membership entry of its log tells those before
+ * the change as well. Never replaces a membership.
+ */
+export function adoptConfig(state: CoreState, config: ConfigState): void {
+  invariant(memberIds(state.config).length === 0, 'a membership is known already', () => ({
+    ...dump(state),
+    given: config,
+  }));
+  const { maxInflightMessages, maxInflightBytes } = state.options;
+  const canonical = canonicalConfig(config);
+  const progress = reconcileProgress(canonical, new Map(), {
+    lastIndex: state.log.lastIndex(),
+    limits: { maxMessages: maxInflightMessages, maxBytes: maxInflightBytes },
+  });
+  switchConfig(state, canonical, progress);
 }
 
 export function switchConfig(state: CoreState, config: ConfigState, progress: ProgressMap): void {

@@ -7,6 +7,7 @@ import type { GroupId, LogIndex, NodeId, Term } from '../../common/ids.js';
 import type { GrantOutcome, Outcome } from '../../machine/commands/catalogue.js';
 import type { MachineEvents } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
+import type { MembershipControl } from './cluster/membership-port.js';
 
 /** Time left is carried as a deadline on the monotonic clock of this process, in milliseconds. */
 export interface CallOptions {
@@ -114,6 +115,27 @@ export interface MembersView {
   }[];
 }
 
+/** The members of a cluster as this node has applied them. */
+export interface ClusterMembers {
+  readonly index: LogIndex;
+  readonly config: {
+    readonly voters: readonly NodeId[];
+    readonly outgoing: readonly NodeId[];
+    readonly learners: readonly NodeId[];
+  };
+  readonly addresses: ReadonlyMap<
+    NodeId,
+    { readonly raft: string | null; readonly http: string | null }
+  >;
+}
+
+/** What only a member of a cluster has: who belongs to it, and how that changes. */
+export interface ClusterSide {
+  members(): ClusterMembers;
+  /** Changes of the membership; carried out by the leader, whichever node is asked. */
+  readonly membership: MembershipControl;
+}
+
 /** Rows at one applied index; iterates the checkpoint snapshot merged with the frozen overlay. */
 export interface GroupView {
   readonly appliedIndex: LogIndex;
@@ -168,6 +190,8 @@ export interface Group {
   status(): GroupStatus;
   /** Null before anything was heard of a leader; absent on a single node. */
   membersView?(): MembersView | null;
+  /** Absent on a single node without the raft protocol. */
+  readonly cluster?: ClusterSide;
   /** Leader-only proposal without session (claims, sweeps). Resolves with the outcome at apply. */
   propose(command: PreparedCommand): Promise<Outcome>;
   /** Events after each applied entry; returns the unsubscriber. */

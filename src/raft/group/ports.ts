@@ -124,6 +124,9 @@ export interface MachineParts {
   readonly tables: Tables;
   /** Key ranges of the rows `loadRow` takes, in load order. */
   readonly columnRanges: readonly RowRange[];
+  /** Key of the row that tells the members, and the range of just it. */
+  readonly membersKey: Uint8Array;
+  readonly membersRange: RowRange;
   /** All append index rows, to rebuild the id index. */
   readonly appendRange: RowRange;
   /** Encoders of the commands the group itself proposes. */
@@ -151,6 +154,8 @@ export interface GarbagePile {
 export interface GroupCommands {
   openSession(nodeId: NodeId, directoryId: Uint8Array, bootCount: number): Uint8Array;
   unclaim(grant: GrantOutcome): Uint8Array;
+  forgetNode(nodeId: NodeId, session: number): Uint8Array;
+  raiseVersion(version: number): Uint8Array;
   /** Why the bytes of a command from a peer could not be applied; null when they can. */
   check(bytes: Uint8Array): string | null;
 }

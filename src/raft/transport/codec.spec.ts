@@ -223,7 +223,10 @@ it('reads back state queries and answers, and refuses anything else', () => {
   const query = { nodeId: nodeId(3), directoryId: Uint8Array.of(0, 255), lastIndex: logIndex(8) };
   expect(decodeStateQuery(encodeStateQuery(query))).toEqual(query);
   for (const boundDirectoryId of [null, Uint8Array.of(1)]) {
-    const answer = { holdsState: true, boundDirectoryId, acknowledged: logIndex(1), term: term(2) };
+    const answer = {
+      ...{ nodeId: nodeId(2), kinds: 6, holdsState: true, boundDirectoryId },
+      ...{ acknowledged: logIndex(1), term: term(2) },
+    };
     expect(decodeStateAnswer(encodeStateAnswer(answer))).toEqual(answer);
   }
   const odd = [

@@ -4,7 +4,7 @@
  * is noticed. The token is judged first, in constant time, before anything else is looked at.
  *
  *   GET /raft/v1/stream?kind=control|data    upgrade: queen-raft
- *   x-queen-raft-token, -cluster, -node, -directory, -protocol, -boot
+ *   x-queen-raft-token, -cluster, -node, -directory, -protocol, -boot, -address, -kinds, -generation
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -17,6 +17,7 @@ export const STREAM_PATH = '/raft/v1/stream';
 export const STATE_PATH = '/raft/v1/state';
 /** Followed by the name of the question. */
 export const ASK_PATH = '/raft/v1/ask/';
+export const SNAPSHOT_PATH = '/raft/v1/snapshot';
 export const TOKEN_HEADER = 'x-queen-raft-token';
 export const TOKEN_REFUSED = "refused this node's QUEEN_RAFT_TOKEN";
 
@@ -25,9 +26,14 @@ const NODE = 'x-queen-raft-node';
 const DIRECTORY = 'x-queen-raft-directory';
 const PROTOCOL_HEADER = 'x-queen-raft-protocol';
 const BOOT = 'x-queen-raft-boot';
+const ADDRESS = 'x-queen-raft-address';
+const KINDS = 'x-queen-raft-kinds';
+const GENERATION = 'x-queen-raft-generation';
 
 const MAX_ID_CHARS = 128;
+const MAX_ADDRESS_CHARS = 300;
 const HEX = /^[0-9a-f]*$/;
+const WHOLE = /^\d{1,15}$/;
 
 export type StreamKind = 'control' | 'data';
 export const STREAM_KINDS: readonly StreamKind[] = ['control', 'data'];
@@ -38,6 +44,10 @@ export interface PeerIdentity {
   readonly clusterId: string;
   readonly directoryId: string;
   readonly bootId: string;
+  /** `host:port` of its raft port, empty when it tells none. */
+  readonly address: string;
+  /** Highest cluster version its build reads, 0 when it does not tell. */
+  readonly kinds: number;
 }
 
 /** Hashing makes the lengths equal, so nothing about the secret shows in the time taken. */
@@ -68,6 +78,9 @@ export function identityHeaders(context: TransportContext): Record<string, strin
     [DIRECTORY]: context.directoryId,
     [PROTOCOL_HEADER]: String(PROTOCOL),
     [BOOT]: context.bootId,
+    [ADDRESS]: context.advertised,
+    [KINDS]: String(context.kinds),
+    [GENERATION]: String(context.generation),
   };
 }
 
@@ -91,7 +104,19 @@ export function judgeIdentity(
     return 'belongs to another cluster';
   }
   if (id === context.self) return 'has the node id of this node';
-  return { nodeId: nodeId(id), clusterId, directoryId, bootId };
+  const address = text(ADDRESS);
+  if (address.length > MAX_ADDRESS_CHARS || /[^!-~]/.test(address))
+    return 'has a malformed address';
+  const generation = wholeOf(text(GENERATION));
+  if (generation > 0 && context.generation > 0 && generation !== context.generation) {
+    return `is of recovery generation ${generation}, this node is of ${context.generation}`;
+  }
+  const kinds = wholeOf(text(KINDS));
+  return { nodeId: nodeId(id), clusterId, directoryId, bootId, address, kinds };
+}
+
+function wholeOf(text: string): number {
+  return WHOLE.test(text) ? Number(text) : 0;
 }
 
 export function streamKindOf(url: string): StreamKind | null {

@@ -1,4 +1,4 @@
 /** Entrance of the transport room: the peers over real sockets, and what they are told at start. */
 export { DEFAULT_LIMITS } from './options.js';
 export type { PeerAddress, PeerNetworkOptions, PeerTls, TransportLimits } from './options.js';
-export { PeerNetwork, type QueueFigures } from './peer-network.js';
+export { peersOf, PeerNetwork, type QueueFigures } from './peer-network.js';

@@ -29,6 +29,12 @@ export interface PeerNetworkOptions {
   /** Empty = not known yet; compared only when both sides know theirs. */
   readonly clusterId: Uint8Array;
   readonly directoryId: Uint8Array;
+  /** Own raft address as others reach it, `host:port`; they answer a node they do not know yet. */
+  readonly advertised?: string | null;
+  /** Highest cluster version this build reads. */
+  readonly kinds?: number;
+  /** Recovery generation; nodes of different ones never talk. 0 = not known yet. */
+  readonly generation?: number;
   readonly limits?: Partial<TransportLimits>;
   readonly log: GroupLog;
   readonly tls?: PeerTls;
@@ -46,6 +52,11 @@ export interface TransportLimits {
   readonly controlQueueBytes: number;
   /** Pops of a peer that arrived before it counts as connected. */
   readonly heldPops: number;
+  /** Nodes that are no members and have dialled this one. */
+  readonly guests: number;
+  /** Slowest snapshot: a base plus its size at this rate. */
+  readonly snapshotBaseMs: number;
+  readonly snapshotBytesPerSecond: number;
   readonly maxConnections: number;
   /** Dial and upgrade, and on the server the time for a whole head. */
   readonly handshakeMs: number;
@@ -65,6 +76,9 @@ export const DEFAULT_LIMITS: TransportLimits = {
   answerQueueBytes: 16 * MIB,
   controlQueueBytes: MIB,
   heldPops: 4096,
+  guests: 16,
+  snapshotBaseMs: 60_000,
+  snapshotBytesPerSecond: 10 * MIB,
   maxConnections: 256,
   handshakeMs: 2000,
   aliveEveryMs: 500,
@@ -79,6 +93,9 @@ export interface TransportContext {
   readonly token: string | null;
   readonly clusterId: string;
   readonly directoryId: string;
+  readonly advertised: string;
+  readonly kinds: number;
+  generation: number;
   /** Random, new with every start of the process. */
   readonly bootId: string;
   readonly limits: TransportLimits;
@@ -90,4 +107,15 @@ export interface TransportContext {
 export interface Warnings {
   /** At most one line per event and peer in ten seconds. */
   warn(event: string, peer: NodeId | null, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+/** `host:port` or `[v6]:port`, as members write their addresses; null when it is neither. */
+export function splitAddress(
+  text: string,
+): { readonly host: string; readonly port: number } | null {
+  const match = /^(?:\[([^\]]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text);
+  if (match === null) return null;
+  const [, bracketed, bare = '', digits] = match;
+  const port = Number(digits);
+  return port < 1 || port > 65_535 ? null : { host: bracketed ?? bare, port };
 }

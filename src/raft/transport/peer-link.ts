@@ -33,6 +33,8 @@ export class PeerLink {
   private readonly accepted = new Map<StreamKind, AcceptedStream>();
   private readonly held = new Map<string, ForwardedPop>();
   private bootId = '';
+  /** Highest cluster version the peer's build reads, 0 when not told. */
+  kinds = 0;
   private stopped = false;
   private up = false;
   /** Counts the times the peer went down; an answer to something older has no receiver. */
@@ -126,6 +128,7 @@ export class PeerLink {
   private meet(peer: PeerIdentity, arriving: StreamKind | null): void {
     const isNew = this.bootId !== '' && this.bootId !== peer.bootId;
     this.bootId = peer.bootId;
+    this.kinds = peer.kinds;
     if (!isNew) return;
     for (const [kind, stream] of [...this.accepted]) {
       if (kind !== arriving && stream.peer.bootId !== peer.bootId) stream.close('peer restarted');

@@ -7,20 +7,24 @@ import { randomBytes } from 'node:crypto';
 import type { NodeId } from '../../common/ids.js';
 import { invariant } from '../../common/invariant.js';
 import type { Message } from '../core/index.js';
+import type { AddressBook } from '../group/cluster/members.js';
 import type {
   DigestReport,
   ForwardedPop,
   LeaderView,
+  NodeAddress,
   PeerHandlers,
   PeerPort,
   StateAnswer,
   StateQuery,
 } from '../group/cluster/peer-port.js';
+import type { SnapshotStream, SnapshotVerdict } from '../group/cluster/snapshot-port.js';
 import { FrameKind, FrameWriter } from './frame.js';
-import { ASK_PATH, STATE_PATH, type StreamKind } from './handshake.js';
+import { ASK_PATH, SNAPSHOT_PATH, STATE_PATH } from './handshake.js';
+import type { PeerIdentity, StreamKind } from './handshake.js';
 import { Inbound } from './inbound.js';
 import { writeMessage } from './message-codec.js';
-import { DEFAULT_LIMITS } from './options.js';
+import { DEFAULT_LIMITS, splitAddress } from './options.js';
 import type { PeerAddress, PeerNetworkOptions, TransportContext } from './options.js';
 import type { MemberQuestions, Question } from '../member-questions.js';
 import type { Lane } from './outbox.js';
@@ -28,6 +32,7 @@ import { PeerLink, type LinkHooks } from './peer-link.js';
 import { PeerServer, type UnaryRoute } from './peer-server.js';
 import { writePop, writeTicket, type PopTicket } from './pop-codec.js';
 import { writeDigest, writeView } from './report-codec.js';
+import { receiveSnapshot, sendSnapshot, type SnapshotCall } from './snapshot-transfer.js';
 import { callState, MAX_STATE_BYTES, type StateCall } from './state-call.js';
 import { decodeStateQuery, encodeStateAnswer, toHex } from './state-codec.js';
 import { callPeer } from './unary-call.js';
@@ -44,11 +49,16 @@ export interface QueueFigures {
   readonly answers: number;
 }
 
+/** A guest that never got a link is forgotten after this time. */
+const GUEST_MS = 30_000;
+
 export class PeerNetwork implements PeerPort, MemberQuestions {
   private readonly context: TransportContext;
   private readonly server: PeerServer;
   private readonly links = new Map<NodeId, PeerLink>();
-  private readonly calls = new Set<Pick<StateCall, 'cancel'>>();
+  /** Nodes that dialled this one and are no members here (yet), and when they came. */
+  private readonly guests = new Map<NodeId, number>();
+  private readonly calls = new Set<Pick<StateCall | SnapshotCall, 'cancel'>>();
   private readonly routes = new Map<string, UnaryRoute>();
   private readonly writer = new FrameWriter();
   private peers: readonly PeerAddress[];
@@ -64,6 +74,9 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
       token: token === '' ? null : token,
       clusterId: toHex(options.clusterId),
       directoryId: toHex(options.directoryId),
+      advertised: options.advertised ?? '',
+      kinds: options.kinds ?? 0,
+      generation: options.generation ?? 0,
       bootId: randomBytes(16).toString('hex'),
       limits: { ...DEFAULT_LIMITS, ...options.limits },
       tls: options.tls,
@@ -77,7 +90,16 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
     this.routes.set(STATE_PATH, state);
     this.server = new PeerServer(this.context, {
       routes: this.routes,
-      isMember: (peer) => this.links.has(peer),
+      streams: new Map([
+        [
+          SNAPSHOT_PATH,
+          (request, response) => {
+            if (this.handlers === undefined) request.destroy();
+            else void receiveSnapshot(request, response, this.handlers);
+          },
+        ],
+      ]),
+      objection: (peer) => this.objection(peer),
       arrived: (arrival) => {
         const link = this.links.get(arrival.peer.nodeId);
         if (link === undefined) arrival.socket.destroy();
@@ -134,13 +156,58 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
       const { host, port } = link.address;
       if (address?.host === host && address.port === port) continue;
       this.links.delete(id);
+      this.guests.delete(id);
       link.stop();
     }
     for (const [id, address] of wanted) {
-      if (this.links.has(id)) continue;
-      const link = new PeerLink(address, this.context, hooks);
-      this.links.set(id, link);
-      link.start();
+      this.guests.delete(id);
+      if (!this.links.has(id)) this.open(address, hooks);
+    }
+  }
+
+  setMembers(addresses: AddressBook): void {
+    this.setPeers(peersOf(addresses));
+  }
+
+  kindsOf(node: NodeId): number | null {
+    const link = this.links.get(node);
+    return link?.isUp === true ? link.kinds : null;
+  }
+
+  private open(address: PeerAddress, hooks: LinkHooks): void {
+    const link = new PeerLink(address, this.context, hooks);
+    this.links.set(address.nodeId, link);
+    link.start();
+  }
+
+  /**
+   * A member that this node has not heard of yet (its log is behind) may be the one to bring it up to
+   * date, so whoever knows cluster and token and tells where it listens is answered.
+   */
+  private objection(peer: PeerIdentity): string | null {
+    const { hooks, handlers, context } = this;
+    if (hooks === undefined || handlers === undefined) return 'is not ready';
+    const directoryId = Buffer.from(peer.directoryId, 'hex');
+    const objection = handlers.objection(peer.nodeId, directoryId);
+    if (objection !== null) return objection;
+    if (this.links.has(peer.nodeId)) return null;
+    const place = splitAddress(peer.address);
+    if (place === null) return 'is no member here';
+    this.dropStaleGuests();
+    if (this.guests.size >= context.limits.guests) return 'is no member here, and guests are many';
+    this.guests.set(peer.nodeId, performance.now());
+    this.open({ nodeId: peer.nodeId, ...place }, hooks);
+    return null;
+  }
+
+  private dropStaleGuests(): void {
+    const now = performance.now();
+    for (const [id, since] of this.guests) {
+      const link = this.links.get(id);
+      if (link?.isUp === true || now - since < GUEST_MS) continue;
+      this.guests.delete(id);
+      this.links.delete(id);
+      link?.stop();
     }
   }
 
@@ -185,12 +252,26 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
   }
 
   async queryState(to: NodeId, query: StateQuery, timeoutMs: number): Promise<StateAnswer | null> {
-    const address = this.peers.find(({ nodeId }) => nodeId === to);
-    if (address === undefined) return null;
-    const call = callState(address, query, timeoutMs, this.context);
+    return this.stateOf(this.addressOf(to), query, timeoutMs);
+  }
+
+  async probe(
+    node: NodeAddress,
+    query: StateQuery,
+    timeoutMs: number,
+  ): Promise<StateAnswer | null> {
+    const place = splitAddress(node.raft);
+    const address = place === null ? undefined : { nodeId: node.nodeId, ...place };
+    return this.stateOf(address, query, timeoutMs);
+  }
+
+  async sendSnapshot(to: NodeId, stream: SnapshotStream): Promise<SnapshotVerdict | 'failed'> {
+    const address = this.addressOf(to);
+    if (address === undefined) return 'failed';
+    const call = sendSnapshot(address, stream, this.context);
     this.calls.add(call);
     try {
-      return await call.answer;
+      return await call.verdict;
     } finally {
       this.calls.delete(call);
     }
@@ -208,7 +289,7 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
   }
 
   async ask(to: NodeId, { name, body, timeoutMs }: Question): Promise<string | null> {
-    const address = this.peers.find(({ nodeId }) => nodeId === to);
+    const address = this.addressOf(to);
     if (address === undefined) return null;
     const path = ASK_PATH + name;
     const request = { path, body, timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES };
@@ -235,11 +316,41 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
     return link?.isUp === true && link.hasRoom('data', 'command') ? link : undefined;
   }
 
+  private addressOf(to: NodeId): PeerAddress | undefined {
+    const known = this.peers.find(({ nodeId }) => nodeId === to);
+    return known ?? this.links.get(to)?.address;
+  }
+
+  private async stateOf(
+    address: PeerAddress | undefined,
+    query: StateQuery,
+    timeoutMs: number,
+  ): Promise<StateAnswer | null> {
+    if (address === undefined) return null;
+    const call = callState(address, query, timeoutMs, this.context);
+    this.calls.add(call);
+    try {
+      return await call.answer;
+    } finally {
+      this.calls.delete(call);
+    }
+  }
+
   private answerState(body: string): string | null {
     const query = decodeStateQuery(body);
     if (query === null || this.handlers === undefined) return null;
     return encodeStateAnswer(this.handlers.state(query));
   }
+}
+
+/** Members whose raft address is known. */
+export function peersOf(addresses: AddressBook): PeerAddress[] {
+  const peers: PeerAddress[] = [];
+  for (const [id, { raft }] of addresses) {
+    const place = raft === null ? null : splitAddress(raft);
+    if (place !== null) peers.push({ nodeId: id, ...place });
+  }
+  return peers;
 }
 
 /** Votes, heartbeats and reads never queue behind appends. */

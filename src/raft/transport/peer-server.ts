@@ -9,13 +9,14 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { NodeId } from '../../common/ids.js';
 import * as handshake from './handshake.js';
+import type { PeerIdentity } from './handshake.js';
 import type { PeerNetworkOptions, TransportContext } from './options.js';
 import type { Arrival } from './peer-link.js';
 
 const MAX_HEAD_BYTES = 8 * 1024;
-const REQUEST_MS = 10_000;
+/** A unary body takes at most this long. */
+const BODY_MS = 10_000;
 const CHECK_EVERY_MS = 250;
 const IDLE_MS = 5000;
 
@@ -25,10 +26,15 @@ export interface UnaryRoute {
   answer(body: string): string | null | Promise<string | null>;
 }
 
+/** A route that reads its body by itself; it answers exactly once. */
+export type StreamRoute = (request: IncomingMessage, response: ServerResponse) => void;
+
 export interface ServerHooks {
   /** By path; all are POST. */
   readonly routes: ReadonlyMap<string, UnaryRoute>;
-  isMember(peer: NodeId): boolean;
+  readonly streams: ReadonlyMap<string, StreamRoute>;
+  /** Why the peer's streams are refused; null when they are welcome. */
+  objection(peer: PeerIdentity): string | null;
   arrived(arrival: Arrival): void;
 }
 
@@ -44,7 +50,8 @@ export class PeerServer {
     const options: ServerOptions = {
       maxHeaderSize: MAX_HEAD_BYTES,
       headersTimeout: limits.handshakeMs,
-      requestTimeout: Math.max(REQUEST_MS, limits.handshakeMs),
+      // Bodies of unary calls are short and bounded by BODY_MS; snapshots take as long as they take.
+      requestTimeout: 0,
       connectionsCheckingInterval: CHECK_EVERY_MS,
       keepAliveTimeout: IDLE_MS,
       noDelay: true,
@@ -108,6 +115,11 @@ export class PeerServer {
       return answer(response, 401, errorText('unauthorized'), { connection: 'close' });
     }
     const [path = ''] = (request.url ?? '').split('?', 1);
+    const stream = request.method === 'POST' ? this.hooks.streams.get(path) : undefined;
+    if (stream !== undefined) {
+      if (mustContinue) response.writeContinue();
+      return stream(request, response);
+    }
     const route = request.method === 'POST' ? this.hooks.routes.get(path) : undefined;
     if (route === undefined) {
       return answer(response, 404, errorText('no_such_route'), { connection: 'close' });
@@ -117,9 +129,7 @@ export class PeerServer {
       if (body === null) {
         return answer(response, 413, errorText('payload_too_large'), { connection: 'close' });
       }
-      const text = route.answer(body);
-      if (text instanceof Promise) void text.then((settled) => answerWith(response, settled));
-      else answerWith(response, text);
+      void answerBody(route, body, response);
     });
   }
 
@@ -140,7 +150,8 @@ export class PeerServer {
     }
     const peer = handshake.judgeIdentity(headers, this.context);
     if (typeof peer === 'string') return fail(403, peer);
-    if (!this.hooks.isMember(peer.nodeId)) return fail(403, 'is no member here');
+    const objection = this.hooks.objection(peer);
+    if (objection !== null) return fail(403, objection);
     const lines = Object.entries(handshake.identityHeaders(this.context));
     socket.write(
       headText(101, [['connection', 'Upgrade'], ['upgrade', handshake.UPGRADE], ...lines]),
@@ -154,15 +165,24 @@ export class PeerServer {
   }
 }
 
-/** Null is a body that makes no sense. */
-function answerWith(response: ServerResponse, text: string | null): void {
-  if (text === null) answer(response, 400, errorText('bad_body'));
-  else answer(response, 200, text);
+/** A failure of the answering side is a 500, as of any server. */
+async function answerBody(
+  route: UnaryRoute,
+  body: string,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const text = await route.answer(body);
+    if (text === null) answer(response, 400, errorText('bad_body'));
+    else answer(response, 200, text);
+  } catch {
+    answer(response, 500, errorText('internal'));
+  }
 }
 
 const errorText = (code: string): string => JSON.stringify({ error: code, code });
 
-function answer(
+export function answer(
   response: ServerResponse,
   status: number,
   text: string,
@@ -190,7 +210,7 @@ function refuse(socket: Duplex, status: number, reason: string): void {
   socket.end(headText(status, headers), () => socket.destroy());
 }
 
-/** Null when the body is longer than allowed; never calls back for a request that broke off. */
+/** Null when the body is longer than allowed; never calls back for one that broke off or is slow. */
 function readBody(
   request: IncomingMessage,
   maxBytes: number,
@@ -199,6 +219,8 @@ function readBody(
   const chunks: Buffer[] = [];
   let size = 0;
   let isOver = false;
+  const slow = setTimeout(() => request.destroy(), BODY_MS);
+  request.on('close', () => clearTimeout(slow));
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (isOver) return;

@@ -3,7 +3,8 @@
  * reads as null; nothing throws.
  *
  *   query:  {"nodeId":2,"directoryId":"<hex>","lastIndex":17}
- *   answer: {"holdsState":true,"boundDirectoryId":"<hex>"|null,"acknowledged":17,"term":3}
+ *   answer: {"nodeId":1,"kinds":6,"holdsState":true,"boundDirectoryId":"<hex>"|null,
+ *            "acknowledged":17,"term":3}
  */
 import { logIndex, nodeId, term } from '../../common/ids.js';
 import type { StateAnswer, StateQuery } from '../group/cluster/peer-port.js';
@@ -58,6 +59,11 @@ export function decodeStateAnswer(text: string): StateAnswer | null {
   const { holdsState, boundDirectoryId: bound, acknowledged, term: at } = fields;
   const boundDirectoryId = bound === null ? null : fromHex(bound);
   if (typeof holdsState !== 'boolean' || (bound !== null && boundDirectoryId === null)) return null;
-  if (!isWhole(acknowledged) || !isWhole(at)) return null;
-  return { holdsState, boundDirectoryId, acknowledged: logIndex(acknowledged), term: term(at) };
+  const { nodeId: id, kinds } = fields;
+  if (!isWhole(acknowledged) || !isWhole(at) || !isWhole(id) || !isWhole(kinds)) return null;
+  return {
+    ...{ nodeId: nodeId(id), kinds, holdsState, boundDirectoryId },
+    acknowledged: logIndex(acknowledged),
+    term: term(at),
+  };
 }

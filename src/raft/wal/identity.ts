@@ -39,7 +39,7 @@ export async function openIdentity(options: IdentityOptions): Promise<OpenedIden
   const path = `${directory}/${IDENTITY_FILE}`;
   const bytes = await readWholeFile(files, path);
   if (bytes) {
-    const found = parse(path, bytes);
+    const found = decodeIdentity(path, bytes);
     check(path, found.identity, expected);
     // A rename seen after a kill may not have reached the disk yet.
     await files.fsyncDir(directory);
@@ -80,7 +80,8 @@ function encode(identity: DirectoryIdentity, ready: boolean): Buffer {
   return encodeDocument(KIND, { clusterId, nodeId: node, directoryId, ready });
 }
 
-function parse(path: string, bytes: Buffer): OpenedIdentity {
+/** Throws WalDamageError. */
+export function decodeIdentity(path: string, bytes: Buffer): OpenedIdentity {
   const body = decodeDocument(KIND, path, bytes) as Record<string, unknown>;
   const { clusterId, nodeId: node, directoryId, ready } = body;
   const well =

@@ -6,16 +6,20 @@ export {
   WalUnavailableError,
   type WalDamage,
 } from './errors.js';
+export { decodeDocument, encodeDocument, type DocumentKind } from './document.js';
+export { isMissing, readWholeFile, replaceFile } from './file-port.js';
 export type { FilePort, OpenFile, OpenMode } from './file-port.js';
 export { NodeFilePort } from './node-file-port.js';
 export {
+  decodeIdentity,
   IDENTITY_FILE,
   markDirectoryReady,
   openIdentity,
   type IdentityOptions,
   type OpenedIdentity,
 } from './identity.js';
-export type { SegmentState } from './manifest.js';
+export { parseSegmentFileName, segmentFileName } from './manifest.js';
+export type { SegmentRow, SegmentState } from './manifest.js';
 export type { ScrubOptions, ScrubReport } from './scrub.js';
 export type {
   DirectoryIdentity,
@@ -29,4 +33,4 @@ export type {
   WalLog,
 } from './types.js';
 export { DEFAULT_SEGMENT_BYTES, Wal, type SegmentFile, type WalOptions } from './wal.js';
-export type { WalSeed } from './wal-creation.js';
+export { createWal, type WalSeed } from './wal-creation.js';

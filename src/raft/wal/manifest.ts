@@ -30,6 +30,8 @@ export interface SegmentRow {
   readonly sizeBytes: number;
   /** The checksum of the footer; 0 while active. */
   readonly checksum: number;
+  /** Directory id of the node whose log wrote it, when a snapshot brought it here; retired only. */
+  readonly origin?: string;
 }
 
 export interface Manifest {
@@ -106,6 +108,9 @@ function shapeProblem(body: Record<string, unknown>): string | undefined {
     if (numbers.some((name) => !Number.isSafeInteger(row[name]) || (row[name] as number) < 0)) {
       return 'a segment row lacks a number';
     }
+    const { origin } = row;
+    if (origin !== undefined && typeof origin !== 'string')
+      return 'a segment row has an odd origin';
     if (!STATES.has(row['state'])) return `unknown segment state ${String(row['state'])}`;
     if ((row['sequence'] as number) <= previous) return 'segments are not ascending';
     previous = row['sequence'] as number;

@@ -108,7 +108,7 @@ async function verifySegment(source: RecoverySource, row: SegmentRow): Promise<V
   const file = await openPresent(source, path);
   try {
     const { header, sizeBytes: headerBytes } = await readSegmentHeader(file, path);
-    checkSameDirectory(path, header.identity, source.identity);
+    checkSameDirectory(path, header.identity, originOf(row, header, source));
     if (header.sequence !== row.sequence) {
       throw damage(path, 24, `the file holds segment ${header.sequence}, not ${row.sequence}`);
     }
@@ -234,6 +234,16 @@ async function settle(source: RecoverySource, settlement: Settlement): Promise<v
 function raiseToBase(hardState: HardState, baseIndex: number): HardState {
   if (hardState.commit >= baseIndex) return hardState;
   return { ...hardState, commit: logIndex(baseIndex) };
+}
+
+/** A segment that a snapshot brought says whose it was, until it is rewritten here. */
+function originOf(
+  row: SegmentRow,
+  { identity: found }: SegmentHeader,
+  { identity }: RecoverySource,
+): DirectoryIdentity {
+  if (row.origin === undefined || row.state !== 'retired') return identity;
+  return found.directoryId === row.origin ? found : identity;
 }
 
 async function openPresent(source: RecoverySource, path: string): Promise<OpenFile> {

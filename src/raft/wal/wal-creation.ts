@@ -27,6 +27,8 @@ export interface WalSeed {
   /** Where the log begins; before the first entry by default, a snapshot's position on restore. */
   readonly base?: LogPosition;
   readonly hardState?: HardState;
+  /** Segments that lie in the directory already, for the messages in them; ascending. */
+  readonly imported?: readonly SegmentRow[];
 }
 
 const START: LogPosition = { index: logIndex(0), term: term(0) };
@@ -44,13 +46,16 @@ export async function createWal(place: CreationPlace, seed: WalSeed): Promise<vo
   const { files, directory, identity } = place;
   await files.mkdir(directory);
   await files.fsyncDir(dirname(directory));
-  await removeUnusedAttempt(place);
+  const imported = seed.imported ?? [];
+  // A gap: an imported segment is not continued by this log's own ones.
+  const sequence = Math.max(FIRST_SEQUENCE, ...imported.map((row) => row.sequence + 2));
+  await removeUnusedAttempt(place, sequence, imported);
   const base = seed.base ?? START;
   const hardState = seed.hardState ?? { term: base.term, vote: nodeId(0), commit: base.index };
   if (hardState.commit > base.index) throw new RangeError(`commit ${hardState.commit} above base`);
   const active = await ActiveSegment.create(files, directory, {
-    sequence: FIRST_SEQUENCE,
-    salt: segmentSalt(identity.directoryId, FIRST_SEQUENCE, FIRST_BATCH),
+    sequence,
+    salt: segmentSalt(identity.directoryId, sequence, FIRST_BATCH),
     identity,
     generation: seed.generation ?? 0,
     hardState,
@@ -64,8 +69,13 @@ export async function createWal(place: CreationPlace, seed: WalSeed): Promise<vo
   await writeManifest(files, directory, {
     identity,
     edit: 1,
-    segments: [activeRow(FIRST_SEQUENCE, base.index)],
+    segments: [...imported.map(retiredRow(base.index)), activeRow(sequence, base.index)],
   });
+}
+
+/** Entries above the base are not part of what was taken over. */
+function retiredRow(baseIndex: number): (row: SegmentRow) => SegmentRow {
+  return (row) => ({ ...row, state: 'retired', last: Math.min(row.last, baseIndex) });
 }
 
 /** The manifest row of a segment that was just begun. */
@@ -91,12 +101,17 @@ export function missingManifest(directory: string): WalDamageError {
   });
 }
 
-async function removeUnusedAttempt(place: CreationPlace): Promise<void> {
+async function removeUnusedAttempt(
+  place: CreationPlace,
+  sequence: number,
+  imported: readonly SegmentRow[],
+): Promise<void> {
   const { files, directory } = place;
   const names = await files.readdir(directory);
-  const only = segmentFileName(FIRST_SEQUENCE, 0);
+  const only = segmentFileName(sequence, 0);
+  const kept = new Set(imported.map((row) => segmentFileName(row.sequence, row.revision)));
   for (const name of names) {
-    if (name !== only && parseSegmentFileName(name)) {
+    if (name !== only && !kept.has(name) && parseSegmentFileName(name)) {
       throw new WalDamageError({
         file: `${directory}/${name}`,
         byteOffset: 0,

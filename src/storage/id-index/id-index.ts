@@ -49,7 +49,8 @@ export class IdIndex implements IdIndexPort {
   private pending: PendingRead[] = [];
   /** The manifest row written last. */
   private named: Uint8Array = new Uint8Array(0);
-  private runsAreMissing = false;
+  /** Until the list of runs is read: rows without one came with a snapshot, their ids did not. */
+  private runsAreMissing = true;
   private readonly lookups = new EntryLookups();
   private readonly journalOfAdds = new IdJournal();
   private readonly fragment: Fragment = { hi: 0, lo: 0 };
@@ -178,7 +179,10 @@ export class IdIndex implements IdIndexPort {
     rows.put(MANIFEST_KEY, manifest);
   }
 
-  /** After the journal was loaded: runs are missing, the owner adds all ids of the append rows. */
+  /**
+   * After the journal was loaded: runs or their list are missing, the owner adds all ids of the append
+   * rows. Not asked of a store that never held a checkpoint.
+   */
   get needsRebuild(): boolean {
     return this.runsAreMissing;
   }

@@ -12,6 +12,10 @@ import type {
   StateAnswer,
   StateQuery,
 } from '../../../src/raft/group/cluster/peer-port.js';
+import type {
+  SnapshotOffer,
+  SnapshotVerdict,
+} from '../../../src/raft/group/cluster/snapshot-port.js';
 import {
   PeerNetwork,
   type PeerAddress,
@@ -33,6 +37,8 @@ export class Recorder implements PeerHandlers {
   leads = true;
   onMessage: (message: Message) => void = (message) => void this.messages.push(message);
   stateAnswer: StateAnswer = {
+    nodeId: nodeId(1),
+    kinds: 6,
     holdsState: true,
     boundDirectoryId: Uint8Array.of(1, 2),
     acknowledged: logIndex(9),
@@ -40,6 +46,19 @@ export class Recorder implements PeerHandlers {
   };
   queries: StateQuery[] = [];
 
+  /** Nodes that are turned away. */
+  readonly unwelcome = new Set<NodeId>();
+  readonly snapshots: { offer: SnapshotOffer; bytes: Buffer }[] = [];
+
+  objection(node: NodeId): string | null {
+    return this.unwelcome.has(node) ? 'is not welcome' : null;
+  }
+  async snapshot(offer: SnapshotOffer, bytes: AsyncIterable<Uint8Array>): Promise<SnapshotVerdict> {
+    const parts: Uint8Array[] = [];
+    for await (const part of bytes) parts.push(part);
+    this.snapshots.push({ offer, bytes: Buffer.concat(parts) });
+    return 'staged';
+  }
   message(message: Message): void {
     this.onMessage(message);
   }

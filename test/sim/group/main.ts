@@ -10,7 +10,10 @@ export async function main(args: readonly string[]): Promise<number> {
   const first = one >= 0 ? one : option('--first', 1);
   const count = one >= 0 ? 1 : option('--seeds', 20);
   const stormSeconds = option('--storm', 20);
-  const totals = { runs: 0, failed: 0, hours: 0, events: 0, elections: 0, crashes: 0, entries: 0 };
+  const totals = {
+    ...{ runs: 0, failed: 0, hours: 0, events: 0, elections: 0, crashes: 0, entries: 0 },
+    reloads: 0,
+  };
   for (let seed = first; seed < first + count; seed += 1) {
     try {
       const report = await runSeed({ seed, stormSeconds });
@@ -31,8 +34,8 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 function add(totals: Record<string, number>, report: SimReport): void {
-  const { events, elections, crashes, entries, simulatedSeconds } = report;
-  const more = { events, elections, crashes, entries, hours: simulatedSeconds / 3600 };
+  const { events, elections, crashes, entries, reloads, simulatedSeconds } = report;
+  const more = { reloads, events, elections, crashes, entries, hours: simulatedSeconds / 3600 };
   for (const [name, value] of Object.entries(more)) totals[name] = (totals[name] ?? 0) + value;
 }
 

@@ -18,7 +18,9 @@ import type {
 } from '../../../src/raft/group/ports.js';
 import type { TailIndex } from '../../../src/raft/group/tail-index.js';
 
-const ID_KEYSPACE = 0xfb;
+/** Rows of one node alone. */
+export const NODE_KEYSPACE = 0xfb;
+const ID_KEYSPACE = NODE_KEYSPACE;
 
 export class StoreDisk {
   rows = new Map<string, Uint8Array>();
@@ -114,7 +116,12 @@ export class MemoryStore implements RowPort, RowsPort, StorePort {
     if (rows.length > 0) yield rows;
   }
 
-  view(appliedIndex: LogIndex): Promise<GroupView> {
+  /** The rows as of now, of the keyspaces that are wanted. */
+  allRows(wanted: (keyspace: number) => boolean): Map<string, Uint8Array> {
+    return new Map([...this.merged()].filter(([key]) => wanted(key.charCodeAt(0))));
+  }
+
+  private merged(): Map<string, Uint8Array> {
     const merged = new Map<string, Uint8Array>(this.disk.rows);
     for (const layer of [this.frozen, this.current]) {
       for (const [key, value] of layer ?? []) {
@@ -122,6 +129,11 @@ export class MemoryStore implements RowPort, RowsPort, StorePort {
         else merged.set(key, value);
       }
     }
+    return merged;
+  }
+
+  view(appliedIndex: LogIndex): Promise<GroupView> {
+    const merged = this.merged();
     return Promise.resolve({
       appliedIndex,
       get: (key: Uint8Array) => Promise.resolve(merged.get(textOf(key))),
@@ -164,7 +176,11 @@ interface StoredPlace extends IdPlace {
 
 /** Every id for ever, exact; journalled as rows so that a restart finds what the checkpoint covers. */
 export class MemoryIds implements IdIndexDriver, IdIndexPort {
-  readonly needsRebuild = false;
+  /** No id was journalled here: the rows came with a snapshot. */
+  get needsRebuild(): boolean {
+    return this.count === 0;
+  }
+
   readonly journalRange: RowRange = {
     gte: Uint8Array.of(ID_KEYSPACE),
     lt: Uint8Array.of(ID_KEYSPACE + 1),

@@ -7,6 +7,10 @@
 import type { NodeId } from '../../../src/common/ids.js';
 import type { Message } from '../../../src/raft/core/index.js';
 import type { PeerHandlers, PeerPort } from '../../../src/raft/group/cluster/peer-port.js';
+import type {
+  SnapshotStream,
+  SnapshotVerdict,
+} from '../../../src/raft/group/cluster/snapshot-port.js';
 import type { Prng } from '../core/prng.js';
 import type { VirtualTime } from './virtual-time.js';
 
@@ -30,6 +34,8 @@ type Lane = 'control' | 'append' | 'data';
 export class SimNetwork {
   private readonly nodes = new Map<NodeId, PeerHandlers>();
   private readonly cuts = new Set<string>();
+  /** By node and name of the question. */
+  readonly answers = new Map<string, (body: string) => Promise<string>>();
   private readonly lastAt = new Map<string, number>();
   /** Streams of a node end with its process: what it sent before never counts for the next one. */
   private readonly lives = new Map<NodeId, number>();
@@ -117,6 +123,23 @@ export class SimNetwork {
     return handlers === undefined || cut ? null : run(handlers);
   }
 
+  /** Takes its time, and is lost with the link or either process, at any point. */
+  async sendSnapshot(
+    from: NodeId,
+    to: NodeId,
+    stream: SnapshotStream,
+  ): Promise<SnapshotVerdict | 'failed'> {
+    const { time, prng, weather } = this.options;
+    const sender = this.nodes.get(from);
+    const receiver = this.nodes.get(to);
+    await time.sleep(prng.below(2_000_000));
+    const isWhole = (): boolean =>
+      !this.isCut(from, to) && this.nodes.get(from) === sender && this.nodes.get(to) === receiver;
+    if (receiver === undefined || !isWhole() || prng.chance(weather.drop)) return 'failed';
+    const verdict = await receiver.snapshot(stream.offer, stream.bytes());
+    return isWhole() && !prng.chance(weather.drop) ? verdict : 'failed';
+  }
+
   private current(id: NodeId, handlers: PeerHandlers): PeerHandlers | undefined {
     return this.nodes.get(id) === handlers ? handlers : undefined;
   }
@@ -177,6 +200,16 @@ function peerPort(network: SimNetwork, self: NodeId, sent: (message: Message) =>
     },
     queryState: (to, query) =>
       Promise.resolve(network.ask(self, to, (handlers) => handlers.state(query))),
+    probe: (node, query) =>
+      Promise.resolve(network.ask(self, node.nodeId, (handlers) => handlers.state(query))),
+    setMembers: () => undefined,
+    kindsOf: () => null,
+    ask: async (to, { name, body }) =>
+      (await network.ask(self, to, () => network.answers.get(`${to} ${name}`)?.(body))) ?? null,
+    answer: (name, answer) => {
+      network.answers.set(`${self} ${name}`, answer);
+    },
+    sendSnapshot: (to, stream) => network.sendSnapshot(self, to, stream),
     stop: () => {
       network.leave(self);
       return Promise.resolve();

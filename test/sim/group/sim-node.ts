@@ -8,9 +8,13 @@ import { UuidMint } from '../../../src/common/uuid-v7.js';
 import { Dispatcher } from '../../../src/coordinators/dispatcher/dispatcher.js';
 import { encodeClaim } from '../../../src/machine/commands/index.js';
 import { MACHINE_VERSION, type Machine } from '../../../src/machine/machine.js';
-import { EMPTY_CONFIG } from '../../../src/raft/core/index.js';
 import { ClusterGroup } from '../../../src/raft/group/cluster/cluster-group.js';
 import type { ClusterTiming } from '../../../src/raft/group/cluster/cluster-parts.js';
+import {
+  firstMembers,
+  readMembers,
+  UNKNOWN_ADDRESS,
+} from '../../../src/raft/group/cluster/members.js';
 import type { PeerPort } from '../../../src/raft/group/cluster/peer-port.js';
 import type { GroupLog } from '../../../src/raft/group/ports.js';
 import { TailIndex } from '../../../src/raft/group/tail-index.js';
@@ -21,6 +25,7 @@ import type { FilePort } from '../../../src/raft/wal/index.js';
 import { FaultyFilePort } from '../../support/faulty-file-port.js';
 import type { Prng } from '../core/prng.js';
 import { MemoryIds, MemoryStore, StoreDisk } from './memory-store.js';
+import { installLog, installRows, SimSnapshots, SnapshotDisk } from './sim-snapshots.js';
 import type { VirtualTime } from './virtual-time.js';
 
 const EPOCH_MS = 1_750_000_000_000;
@@ -36,6 +41,10 @@ export interface SimNodeOptions {
   /** Slowest sync and checkpoint, µs. */
   readonly diskMicros: number;
   readonly connect: () => PeerPort;
+  /** A node that is added later. */
+  readonly joins?: boolean;
+  /** A snapshot waits to be loaded. */
+  readonly restart: (node: SimNode) => void;
   readonly log: GroupLog;
   /** Sees each entry this node applied, with the machine after it. */
   readonly applied: (
@@ -55,6 +64,7 @@ export class SimNode {
   /** A boot that was refused; the node stays down. */
   refused: Error | null = null;
   private readonly store = new StoreDisk();
+  readonly snapshots = new SnapshotDisk();
   private life = 0;
 
   constructor(readonly options: SimNodeOptions) {
@@ -99,8 +109,18 @@ export class SimNode {
       },
       walPort: new WalLog(wal),
       directoryId: Buffer.from(wal.directoryId, 'hex'),
-      config: { ...EMPTY_CONFIG, voters: members.map(nodeId) },
-      others: members.map(nodeId).filter((other) => other !== id),
+      first: {
+        stored: await readMembers(store, machine.membersRange),
+        listed: firstMembers(members.map(nodeId), new Map()),
+        join: this.options.joins === true,
+        own: UNKNOWN_ADDRESS,
+      },
+      snapshots: new SimSnapshots({
+        ...{ disk: this.snapshots, files: this.files, machine, store, wal },
+        sleep: () => time.sleep(this.diskDelay()),
+        isDead: () => this.life !== life,
+      }),
+      restart: () => this.options.restart(this),
       peers: this.options.connect(),
       random: (bound) => prng.below(bound),
     });
@@ -140,12 +160,31 @@ export class SimNode {
       expected: { clusterId: 'sim', nodeId: nodeId(id) },
       mintDirectoryId: () => Uint8Array.from({ length: 16 }, () => prng.below(256)),
     });
-    const wal = await Wal.open({
-      ...{ files, directory: `${DIRECTORY}/wal`, identity, segmentBytes },
-      ...(ready ? {} : { create: {} }),
-    });
-    if (!ready) await markDirectoryReady(files, DIRECTORY, identity);
-    return wal;
+    const { snapshots } = this;
+    const open = (create: boolean): Promise<Wal> =>
+      Wal.open({
+        ...{ files, directory: `${DIRECTORY}/wal${snapshots.installs}`, identity, segmentBytes },
+        ...(create ? { create: {} } : {}),
+      });
+    const { pending } = snapshots;
+    if (pending === null) {
+      const wal = await open(!ready);
+      if (!ready) await markDirectoryReady(files, DIRECTORY, identity);
+      return wal;
+    }
+    const old = ready ? await open(false) : null;
+    const oldState = old?.hardState ?? null;
+    await old?.close();
+    const directory = `${DIRECTORY}/wal${snapshots.installs + 1}`;
+    for (const name of await namesIn(files, directory)) {
+      await files.unlink(`${directory}/${name}`);
+    }
+    await installLog({ files, identity, directory, old: oldState }, pending);
+    await markDirectoryReady(files, DIRECTORY, identity);
+    installRows(this.store, pending);
+    snapshots.installs += 1;
+    snapshots.pending = null;
+    return open(false);
   }
 
   private diskDelay(): number {
@@ -180,6 +219,15 @@ export class SimNode {
         encodeClaim,
       }),
     );
+  }
+}
+
+/** What an earlier attempt left. */
+async function namesIn(files: FilePort, directory: string): Promise<string[]> {
+  try {
+    return await files.readdir(directory);
+  } catch {
+    return [];
   }
 }
 

@@ -24,6 +24,8 @@ export interface SimReport {
   readonly entries: number;
   readonly crashes: number;
   readonly cuts: number;
+  /** Snapshots that were loaded. */
+  readonly reloads: number;
   readonly counts: Clients['counts'];
 }
 
@@ -59,6 +61,7 @@ class Simulation {
   private readonly lines: string[] = [];
   private crashes = 0;
   private cuts = 0;
+  private reloads = 0;
   /** The node whose disk failed a sync. */
   private liar: SimNode | null = null;
   private storm = true;
@@ -93,6 +96,7 @@ class Simulation {
         new SimNode({
           ...{ id, members, time, prng, timing, segmentBytes, diskMicros },
           connect: () => this.network.port(nodeId(id)),
+          restart: (node) => this.reload(node),
           log: this.log(id),
           applied: (node, entry, machine) => this.oracle.applied(node, entry, machine),
         }),
@@ -124,9 +128,9 @@ class Simulation {
   }
 
   private report(): SimReport {
-    const { seed, time, oracle, crashes, cuts } = this;
+    const { seed, time, oracle, crashes, cuts, reloads } = this;
     return {
-      ...{ seed, crashes, cuts, events: time.events, counts: this.clients.counts },
+      ...{ seed, crashes, cuts, reloads, events: time.events, counts: this.clients.counts },
       hash: oracle.traceHash(),
       simulatedSeconds: time.nowMicros / SECOND,
       elections: oracle.elections,
@@ -180,6 +184,14 @@ class Simulation {
     this.oracle.note(`crash ${node.id}`);
     node.crash(power);
     this.time.after(this.prng.below(4 * SECOND), () => this.boot(node), 0);
+  }
+
+  /** The node ended to load a snapshot. */
+  private reload(node: SimNode): void {
+    this.reloads += 1;
+    this.lines.push(`${this.time.nowMs} node ${node.id} ends to load a snapshot`);
+    this.time.after(1, () => node.crash(false), 0);
+    this.time.after(1 + this.prng.below(SECOND), () => this.boot(node), 0);
   }
 
   private replan(node: SimNode): void {
@@ -352,5 +364,8 @@ function timingOf(prng: Prng): ClusterTiming {
     leaderLeaseMs: 400,
     readyLagEntries: 1000,
     bootWaitMs: 5_000,
+    // Short logs, so that a member that was away needs a snapshot.
+    logKeepEntries: prng.pick([20, 200, 4_096]),
+    purgeHoldMs: prng.pick([0, 1_000, 600_000]),
   };
 }

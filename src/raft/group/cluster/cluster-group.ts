@@ -11,8 +11,8 @@ import type { GrantOutcome, Outcome } from '../../../machine/commands/catalogue.
 import type { MachineEvents } from '../../../machine/machine.js';
 import type { Tables } from '../../../machine/tables/tables.js';
 import type { Entry, SoftState } from '../../core/index.js';
-import { decodeConfigChange } from '../../core/index.js';
-import type { CallOptions, Group, GroupStatus, GroupView, MembersView } from '../group.js';
+import type { CallOptions, ClusterSide, Group, GroupStatus } from '../group.js';
+import type { GroupView, MembersView } from '../group.js';
 import type { PopAnswer, PopRequest, PreparedCommand, RecordPlace } from '../group.js';
 import type { StoredMessage } from '../group.js';
 import { CoordinatorSet } from '../coordinator-set.js';
@@ -24,11 +24,11 @@ import type { CoordinatorPort, DispatcherPort, LogEntry } from '../ports.js';
 import { loadColumns } from '../recovery.js';
 import type { ClusterGroupParts } from './cluster-parts.js';
 import { ClusterWiring, sentAwayError, type ClusterHost } from './cluster-wiring.js';
-import { HandOff } from './hand-off.js';
+import { settleMembership } from './first-start.js';
 import { Housekeeping } from './housekeeping.js';
-import { checkIdentity } from './identity-check.js';
 import { toLogEntry } from './log-entries.js';
 import type { RoleChange } from './member-role.js';
+import { MEMBERSHIP_QUESTION } from './membership-desk.js';
 import { peerHandlers } from './peer-desk.js';
 
 const VIEW_EVERY_SWEEPS = 2;
@@ -90,19 +90,23 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
         commands: machine.commands,
         tables: this.tables,
         log,
-        takesPart: () => this.admitted && !this.stopped,
+        nodeId: this.parts.nodeId,
+        kinds: this.parts.kinds,
+        takesPart: () => this.takesPart(),
         leader: () => this.own.role.leader,
         lastIndex: () => wal.lastIndex,
         reroute: () => this.reroute(),
       }),
     );
-    const { term } = wal.hardState;
-    await checkIdentity({ ...this.parts, lastIndex: wal.lastIndex, term });
+    peers.answer(MEMBERSHIP_QUESTION, (text) => this.own.membership.answer(text));
+    await settleMembership(this.parts, this.own.book);
     this.admitted = true;
     state.checkpointer.start();
     state.maintenance.start();
     watch.ticked();
     this.housekeeping.start();
+    // A node that joins has nobody to wait for: it is added when it runs.
+    if (this.own.book.ids.length === 0) return this.throwIfStopped();
     if (!(await sessions.waitOpen(this.parts.timing.bootWaitMs))) {
       log.warn('raft: no leader yet; serving 503 until one is elected', {});
     }
@@ -220,6 +224,11 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     return { leader: view.leader, ageMs: Math.round(watch.viewAgeMs), members };
   }
 
+  get cluster(): ClusterSide {
+    const { book, membership } = this.own;
+    return { membership, members: () => ({ ...book.members, addresses: book.addresses }) };
+  }
+
   listen(events: Partial<MachineEvents>): () => void {
     return this.own.state.events.listen(events);
   }
@@ -248,18 +257,9 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
 
   /** Hands leadership to another voter; this node never campaigns again. */
   async leave(): Promise<void> {
-    const { loop, role, nowMs } = this.own;
     if (this.stopped) return;
-    loop.setCampaigning(false);
-    await new HandOff({
-      loop,
-      nowMs,
-      log: this.parts.log,
-      self: this.parts.nodeId,
-      tickMs: this.parts.timing.tickMs,
-      leads: () => role.leads && !this.stopped,
-      leader: () => role.leader,
-    }).run();
+    this.own.loop.setCampaigning(false);
+    await this.own.handOff().run();
   }
 
   private async shutDown(graceful: boolean): Promise<void> {
@@ -274,6 +274,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     this.stepDown();
     this.answerAll();
     await this.parts.peers.stop();
+    await this.own.snapshots.stop();
     await this.own.loop.stop();
     await this.own.state.stop(healthy);
     this.own.wheel.stop();
@@ -359,11 +360,30 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     this.poison('DIVERGED', new Error(why), index);
   }
 
+  takesPart(): boolean {
+    return this.admitted && !this.stopped;
+  }
+
+  isStopped(): boolean {
+    return this.stopped;
+  }
+
+  /** A received snapshot waits: this node answers nobody any more and writes no further entry. */
+  async haltForRestart(): Promise<void> {
+    this.stopped = true;
+    this.housekeeping.stop();
+    this.own.state.apply.stop();
+    this.stepDown();
+    this.answerAll();
+    await this.own.loop.stop();
+  }
+
   // --- inside ------------------------------------------------------------------------------------
 
   private sweep(): void {
     if (this.stopped) return;
     const { sessions, rounds, routes, packer, pops, popServer, divergence, role } = this.own;
+    const { purge, caretaker, snapshots } = this.own;
     this.sweeps += 1;
     sessions.tick();
     rounds.tick();
@@ -372,6 +392,9 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     pops.tick();
     popServer.tick();
     divergence.tick();
+    purge.tick();
+    snapshots.tick();
+    caretaker.tick();
     if (role.leads && this.sweeps % VIEW_EVERY_SWEEPS === 0) {
       this.parts.peers.broadcastView(this.own.watch.buildView(this.own.loop.status()));
     }
@@ -409,9 +432,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
 
   private applyMembership(entry: Entry): void {
     this.changes.delete(entry.index);
-    const decoded = decodeConfigChange(entry.data);
-    if (decoded === 'malformed') throw new Error(`membership entry ${entry.index} is malformed`);
-    this.own.loop.applyConfigChange(decoded, entry.index);
+    this.own.book.apply(entry);
   }
 
   private lagMs(commit: LogIndex): number {

@@ -3,7 +3,7 @@
  * part may ask of another is written here once, as the port it is given.
  */
 import { QueenError } from '../../../common/errors.js';
-import type { LogIndex } from '../../../common/ids.js';
+import type { LogIndex, NodeId } from '../../../common/ids.js';
 import { logIndex } from '../../../common/ids.js';
 import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue.js';
 import type { GrantOutcome } from '../../../machine/commands/catalogue.js';
@@ -14,18 +14,25 @@ import { DeadlineWheel } from '../deadline-wheel.js';
 import { patchCommand } from '../entry-payload.js';
 import { Intake } from '../intake.js';
 import type { DispatcherPort, LogEntry } from '../ports.js';
+import { Caretaker } from './caretaker.js';
 import type { ClusterGroupParts } from './cluster-parts.js';
 import { CommandRoutes } from './command-routes.js';
 import { DivergenceWatch } from './divergence-watch.js';
 import { DurableLog } from './durable-log.js';
 import { EntryPacker } from './entry-packer.js';
+import { membersAtStart } from './first-start.js';
+import { HandOff } from './hand-off.js';
+import { LogPurge } from './log-purge.js';
+import { MemberBook } from './member-book.js';
 import { MemberRole } from './member-role.js';
+import { MembershipDesk } from './membership-desk.js';
 import { PopRouter } from './pop-router.js';
 import { PopServer } from './pop-server.js';
 import { QuorumWatch } from './quorum-watch.js';
 import { RaftLoop } from './raft-loop.js';
 import { ReadRounds } from './read-rounds.js';
 import { SessionOpener } from './session-opener.js';
+import { SnapshotDesk } from './snapshot-desk.js';
 import { StableLog } from './stable-log.js';
 import { StateSide } from './state-side.js';
 
@@ -36,6 +43,12 @@ const TWO_32 = 0x1_0000_0000;
 const SILENT_QUORUM_MS = 1_500;
 /** Grants go to nodes that are at most this far behind. */
 const GRANT_LAG_ENTRIES = 1_000;
+const LOG_KEEP_ENTRIES = 4_096;
+const PURGE_HOLD_MS = 600_000;
+const PROMOTE_MAX_LAG = 1_000;
+const CLUSTER_VERSION_MS = 1_000;
+/** Members count as live when heard within two election timeouts, at least within this time. */
+const LEAST_LIVE_MS = 1_000;
 
 /** What the parts ask of the group itself. */
 export interface ClusterHost extends OutcomeSink {
@@ -52,6 +65,10 @@ export interface ClusterHost extends OutcomeSink {
   stateFailed(error: unknown): void;
   logFailed(error: unknown): void;
   diverged(index: LogIndex): void;
+  takesPart(): boolean;
+  isStopped(): boolean;
+  /** A snapshot is staged: nothing is acknowledged any more when this resolves. */
+  haltForRestart(): Promise<void>;
 }
 
 /** A call whose outcome never came: in doubt once it went out. */
@@ -85,6 +102,11 @@ export class ClusterWiring {
   readonly divergence: DivergenceWatch;
   readonly stable: StableLog;
   readonly loop: RaftLoop;
+  readonly book: MemberBook;
+  readonly membership: MembershipDesk;
+  readonly snapshots: SnapshotDesk;
+  readonly purge: LogPurge;
+  readonly caretaker: Caretaker;
 
   constructor(
     private readonly parts: ClusterGroupParts,
@@ -119,13 +141,30 @@ export class ClusterWiring {
     });
     this.sessions = this.buildSessions();
     this.divergence = this.buildDivergence();
+    const first = membersAtStart(parts);
+    this.book = new MemberBook(
+      {
+        self: parts.nodeId,
+        rows: parts.rows,
+        rowKey: parts.machine.membersKey,
+        peers: parts.peers,
+        own: parts.first.own,
+        loop: () => this.loop,
+      },
+      first,
+    );
+    this.snapshots = this.buildSnapshots();
     this.stable = new StableLog(wal, {
       cacheBytes: timing.logCacheBytes,
-      config: parts.config,
+      config: first.config,
+      snapshotFor: (peer) => this.snapshots.snapshotFor(peer),
       loaded: () => this.loop.logLoaded(),
       failed: (error) => host.logFailed(error),
     });
     this.loop = this.buildLoop();
+    this.purge = this.buildPurge();
+    this.caretaker = this.buildCaretaker();
+    this.membership = this.buildMembership();
   }
 
   private isQuorumFresh(): boolean {
@@ -242,7 +281,9 @@ export class ClusterWiring {
       voters: () => this.loop.status().config.voters,
       applied: () => this.state.appliedIndex,
       sendAll: (report) => {
-        for (const peer of parts.others) parts.peers.sendDigest(peer, report);
+        for (const peer of this.book.ids) {
+          if (peer !== parts.nodeId) parts.peers.sendDigest(peer, report);
+        }
       },
       diverged: (index) => host.diverged(index),
       othersDiverged: (nodes, index) =>
@@ -270,7 +311,10 @@ export class ClusterWiring {
       {
         append: (entries, hardState) => durable.append(entries, hardState),
         commitMoved: (commit) => durable.commitMoved(commit),
-        send: (message) => parts.peers.send(message),
+        send: (message) => {
+          if (message.kind === 'snapshot') this.snapshots.send(message);
+          else parts.peers.send(message);
+        },
         committed: (entries) => host.committed(entries),
         softState: (state) => host.softStateChanged(state),
         termMoved: () => host.termMoved(),
@@ -278,5 +322,85 @@ export class ClusterWiring {
         failed: (error) => host.logFailed(error),
       },
     );
+  }
+
+  /** To one of the candidates; to any voter when none are named. */
+  handOff(candidates?: readonly NodeId[]): HandOff {
+    const { parts, role, loop, nowMs, host } = this;
+    return new HandOff({
+      ...{ loop, nowMs, log: parts.log, self: parts.nodeId, tickMs: parts.timing.tickMs },
+      ...(candidates === undefined ? {} : { candidates }),
+      leads: () => role.leads && !host.isStopped(),
+      leader: () => role.leader,
+    });
+  }
+
+  private buildSnapshots(): SnapshotDesk {
+    const { parts, host, nowMs } = this;
+    const { nodeId, kinds, snapshots, peers, log, wal } = parts;
+    return new SnapshotDesk({
+      ...{ self: nodeId, kinds, snapshots, peers, log, nowMs, book: this.book },
+      loop: () => this.loop,
+      firstIndex: () => wal.firstIndex,
+      termAt: (index) => wal.termAt(index),
+      leader: () => this.role.leader,
+      takesPart: () => host.takesPart(),
+      halt: () => host.haltForRestart(),
+      restart: () => parts.restart(),
+    });
+  }
+
+  private buildPurge(): LogPurge {
+    const { parts, host, nowMs, watch } = this;
+    const { wal, store, timing } = parts;
+    return new LogPurge({
+      ...{ self: parts.nodeId, nowMs, watch },
+      keepEntries: timing.logKeepEntries ?? LOG_KEEP_ENTRIES,
+      holdMs: timing.purgeHoldMs ?? PURGE_HOLD_MS,
+      status: () => this.loop.status(),
+      durableIndex: () => store.durableIndex,
+      firstIndex: () => wal.firstIndex,
+      snapshotHold: () => this.snapshots.hold,
+      release: (index) => {
+        wal.setCommit(index);
+        return wal.releaseTo(index);
+      },
+      failed: (error) => host.logFailed(error),
+    });
+  }
+
+  private buildCaretaker(): Caretaker {
+    const { parts, host, nowMs, book, role } = this;
+    const { timing, peers, log, kinds } = parts;
+    return new Caretaker({
+      ...{ self: parts.nodeId, kinds, peers, log, nowMs, book, role, tickMs: timing.tickMs },
+      tables: this.state.tables,
+      commands: parts.machine.commands,
+      clusterVersionMs: timing.clusterVersionMs ?? CLUSTER_VERSION_MS,
+      handOverAfterMs: timing.electionTicks * timing.tickMs,
+      loop: () => this.loop,
+      clusterVersion: () => parts.machine.machine.clusterVersion(),
+      quorumAckMs: () => host.quorumAckMs(),
+      propose: (command) => {
+        this.packer.add(command, null);
+      },
+    });
+  }
+
+  private buildMembership(): MembershipDesk {
+    const { parts, host, nowMs, book, role, loop, watch } = this;
+    const { timing, peers, log, kinds, wal } = parts;
+    const electionMs = timing.electionTicks * timing.tickMs;
+    return new MembershipDesk({
+      ...{ self: parts.nodeId, directoryId: parts.directoryId, kinds, peers, log, nowMs },
+      ...{ book, role, loop, watch },
+      liveWithinMs: Math.max(LEAST_LIVE_MS, 2 * electionMs),
+      promoteMaxLag: timing.promoteMaxLag ?? PROMOTE_MAX_LAG,
+      clusterVersion: () => parts.machine.machine.clusterVersion(),
+      lastIndex: () => wal.lastIndex,
+      isStopped: () => host.isStopped(),
+      handOff: (candidates) => this.handOff(candidates),
+      isBound: (id) => this.state.tables.sessions.directoryOf(id) !== undefined,
+    });
   }
 }

@@ -18,6 +18,8 @@ export interface HandOffPort {
   readonly nowMs: () => number;
   readonly self: NodeId;
   readonly tickMs: number;
+  /** Only these may take over; any voter when absent. */
+  readonly candidates?: readonly NodeId[];
   leads(): boolean;
   leader(): NodeId;
 }
@@ -38,7 +40,7 @@ export class HandOff {
       }
       if (port.leads() && now >= nextAskMs) {
         nextAskMs = now + ASK_EVERY_MS;
-        const target = mostCaughtUp(port.loop.status(), FRESH_MS / port.tickMs);
+        const target = mostCaughtUp(port.loop.status(), FRESH_MS / port.tickMs, port.candidates);
         if (target === null) {
           port.log.warn('raft: no live voter to hand leadership to', {});
           return;
@@ -52,12 +54,16 @@ export class HandOff {
   }
 }
 
-function mostCaughtUp(status: CoreStatus, freshTicks: number): NodeId | null {
+export function mostCaughtUp(
+  status: CoreStatus,
+  freshTicks: number,
+  candidates: readonly NodeId[] = status.config.voters,
+): NodeId | null {
   let best: { id: NodeId; match: number } | null = null;
   for (const peer of status.peers) {
     const voter = status.config.voters.includes(peer.id);
     const fresh = (peer.ticksSinceContact ?? Infinity) <= freshTicks;
-    if (peer.id === status.id || !voter || !fresh) continue;
+    if (peer.id === status.id || !voter || !fresh || !candidates.includes(peer.id)) continue;
     if (best === null || peer.match > best.match) best = { id: peer.id, match: peer.match };
   }
   return best?.id ?? null;

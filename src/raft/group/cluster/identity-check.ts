@@ -9,6 +9,7 @@ import type { GroupLog } from '../ports.js';
 import type { PeerPort, StateAnswer } from './peer-port.js';
 
 const ASK_TIMEOUT_MS = 1_000;
+const AGAIN_MS = 1_500;
 const CURE =
   'Remove the member first (DELETE /api/v1/system/raft/membership/members/<id>), empty its data ' +
   'directory, start it with QUEEN_RAFT_JOIN=true and add it again.';
@@ -24,19 +25,45 @@ export interface IdentityParts {
   /** Term of this directory's hard state. */
   readonly term: Term;
   readonly others: readonly NodeId[];
-  readonly peers: PeerPort;
+  readonly peers: Pick<PeerPort, 'queryState'>;
   readonly log: GroupLog;
 }
 
-/** Peers that do not answer cannot object; a majority that is up will. */
+/**
+ * Peers that do not answer cannot object; a majority that is up will. A refusal is heard twice: a peer
+ * may be a moment behind the entry that released this node's directory.
+ */
 export async function checkIdentity(parts: IdentityParts): Promise<void> {
+  for (const answer of await askAll(parts)) {
+    try {
+      judge(parts, answer);
+    } catch (error) {
+      if (!(error instanceof IdentityRefusal)) throw error;
+      await pause(AGAIN_MS);
+      for (const again of await askAll(parts)) judge(parts, again);
+      return;
+    }
+  }
+}
+
+/** A peer that is asked holds state of a cluster: this fresh node joins it and never starts one. */
+export async function clusterExists(parts: Omit<IdentityParts, 'term' | 'log'>): Promise<boolean> {
+  return (await askAll(parts)).some((answer) => answer.holdsState);
+}
+
+async function askAll(parts: Omit<IdentityParts, 'term' | 'log'>): Promise<StateAnswer[]> {
   const { nodeId, directoryId, lastIndex, others, peers } = parts;
+  const query = { nodeId, directoryId, lastIndex };
   const answers = await Promise.all(
-    others.map((peer) =>
-      peers.queryState(peer, { nodeId, directoryId, lastIndex }, ASK_TIMEOUT_MS),
-    ),
+    others.map((peer) => peers.queryState(peer, query, ASK_TIMEOUT_MS)),
   );
-  for (const answer of answers) if (answer !== null) judge(parts, answer);
+  return answers.filter((answer) => answer !== null);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 }
 
 function judge(parts: IdentityParts, answer: StateAnswer): void {

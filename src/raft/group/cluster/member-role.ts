@@ -79,6 +79,8 @@ export class MemberRole {
   shown(status: CoreStatus): GroupStatus['role'] {
     if (this.leads) return this.isEstablished ? 'leader' : 'candidate';
     if (this.soft.role !== 'follower') return 'candidate';
-    return status.config.learners.includes(this.self) ? 'learner' : 'follower';
+    const { voters, outgoing } = status.config;
+    // A node that waits to be added, or was removed, receives entries at most.
+    return voters.includes(this.self) || outgoing.includes(this.self) ? 'follower' : 'learner';
   }
 }

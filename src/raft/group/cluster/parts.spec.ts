@@ -154,7 +154,12 @@ describe('stable log', () => {
     readEntries: (from: number) =>
       Promise.resolve(entries.slice(from - 1).map((e) => ({ ...e, payload: e.data }))),
   });
-  const options = { cacheBytes: 1, config: EMPTY_CONFIG, failed: () => undefined };
+  const options = {
+    cacheBytes: 1,
+    config: EMPTY_CONFIG,
+    snapshotFor: () => 'preparing' as const,
+    failed: () => undefined,
+  };
   const range = { from: logIndex(1), to: logIndex(4), maxBytes: 1_000 };
 
   it('reads back what left the cache, and keeps the whole log after a restart', async () => {
@@ -358,6 +363,7 @@ describe('peer desk', () => {
       packer: { isOpen: true, add: (bytes: Uint8Array) => added.push(bytes) > 0 },
       log: { error: (event: string) => errors.push(event) },
       takesPart: () => true,
+      book: { has: (id: number) => id === B },
       commands,
     } as unknown as PeerDeskParts;
     const handlers = peerHandlers(parts);
@@ -367,6 +373,9 @@ describe('peer desk', () => {
     handlers.command(B, claimCommand([]).bytes);
     expect(added).toHaveLength(1);
     expect(errors).toHaveLength(2);
+    // A node that is no member (any more) finds no way into the log.
+    expect(handlers.command(nodeId(9), bytes)).toBe(false);
+    expect(added).toHaveLength(1);
   });
 });
 

@@ -12,11 +12,13 @@ import type { GroupLog, MachineParts } from '../ports.js';
 import type { CommandRoutes } from './command-routes.js';
 import type { DivergenceWatch } from './divergence-watch.js';
 import type { EntryPacker } from './entry-packer.js';
+import type { MemberBook } from './member-book.js';
 import type { PeerHandlers, StateAnswer, StateQuery } from './peer-port.js';
 import type { PopRouter } from './pop-router.js';
 import type { PopServer } from './pop-server.js';
 import type { QuorumWatch } from './quorum-watch.js';
 import type { RaftLoop } from './raft-loop.js';
+import type { SnapshotDesk } from './snapshot-desk.js';
 
 export interface PeerDeskParts {
   readonly loop: RaftLoop;
@@ -26,6 +28,10 @@ export interface PeerDeskParts {
   readonly popServer: PopServer;
   readonly watch: QuorumWatch;
   readonly divergence: DivergenceWatch;
+  readonly book: MemberBook;
+  readonly snapshots: SnapshotDesk;
+  readonly nodeId: NodeId;
+  readonly kinds: number;
   readonly commands: MachineParts['commands'];
   readonly tables: Tables;
   readonly log: GroupLog;
@@ -44,7 +50,10 @@ export function peerHandlers(parts: PeerDeskParts): PeerHandlers {
     },
     command: (from, bytes) => takeCommand(parts, from, bytes),
     commandRefused: () => routes.refused(),
-    pop: (from, pop, reply) => popServer.serve(from, pop, reply),
+    pop: (from, pop, reply) => {
+      if (parts.book.has(from)) popServer.serve(from, pop, reply);
+      else reply({ kind: 'refused', code: 'retry' });
+    },
     popCancelled: (from, ticket) => popServer.cancel(from, ticket),
     popReply: (from, ticket, reply) => pops.reply(from, ticket, reply),
     leaderView: (view) => watch.received(view),
@@ -61,12 +70,14 @@ export function peerHandlers(parts: PeerDeskParts): PeerHandlers {
       if (parts.takesPart() && peer === parts.leader()) parts.reroute();
     },
     state: (query) => answerState(parts, query),
+    objection: (node, directoryId) => objectionTo(parts, node, directoryId),
+    snapshot: (offer, bytes) => parts.snapshots.take(offer, bytes),
   };
 }
 
 /** False = not the leader here. What can never be applied is dropped: its node is told by silence. */
 function takeCommand(parts: PeerDeskParts, from: NodeId, bytes: Uint8Array): boolean {
-  if (!parts.takesPart() || !parts.packer.isOpen) return false;
+  if (!parts.takesPart() || !parts.packer.isOpen || !parts.book.has(from)) return false;
   const refusal = parts.commands.check(bytes);
   const foreignClaim = bytes[COMMAND_HEADER.kind] === CommandKind.Claim;
   if (refusal === null && !foreignClaim) return parts.packer.add(bytes, null);
@@ -79,9 +90,19 @@ function answerState(parts: PeerDeskParts, query: StateQuery): StateAnswer {
   const status = parts.loop.status();
   const progress = status.peers.find((peer) => peer.id === query.nodeId);
   return {
+    nodeId: parts.nodeId,
+    kinds: parts.kinds,
     holdsState: parts.lastIndex() > 0,
     boundDirectoryId: parts.tables.sessions.directoryOf(query.nodeId) ?? null,
     acknowledged: progress?.match ?? logIndex(0),
     term: status.term,
   };
+}
+
+/** A voter that lost its disk must not pass for the one that acknowledged entries. */
+function objectionTo(parts: PeerDeskParts, node: NodeId, directoryId: Uint8Array): string | null {
+  const bound = parts.tables.sessions.directoryOf(node);
+  if (bound === undefined || directoryId.length === 0) return null;
+  if (bound.every((byte, i) => byte === directoryId[i])) return null;
+  return 'is bound to another data directory: remove the member before its disk is emptied';
 }

@@ -9,6 +9,8 @@ import type { PopTicket } from '../../../machine/commands/catalogue.js';
 import type { Message } from '../../core/index.js';
 import type { PopRequest } from '../group.js';
 import type { DispatchAnswer } from '../ports.js';
+import type { AddressBook } from './members.js';
+import type { SnapshotOffer, SnapshotStream, SnapshotVerdict } from './snapshot-port.js';
 
 /** A pop on its way to the leader. Time travels as what is left of it, never as an instant. */
 export interface ForwardedPop {
@@ -54,6 +56,10 @@ export interface StateQuery {
 }
 
 export interface StateAnswer {
+  /** Who answers: a wrong address is noticed. */
+  readonly nodeId: NodeId;
+  /** Highest cluster version the peer's build reads. */
+  readonly kinds: number;
   /** The peer holds cluster state (its log is not empty). */
   readonly holdsState: boolean;
   /** Directory bound to the asking node's id in the replicated state, null when none. */
@@ -61,6 +67,13 @@ export interface StateAnswer {
   /** Highest index the asking node's directory acknowledged, as far as this peer knows; 0 = unknown. */
   readonly acknowledged: LogIndex;
   readonly term: Term;
+}
+
+/** Where a node that is no member (yet) can be reached. */
+export interface NodeAddress {
+  readonly nodeId: NodeId;
+  /** `host:port` of its raft port. */
+  readonly raft: string;
 }
 
 export interface PeerHandlers {
@@ -78,6 +91,10 @@ export interface PeerHandlers {
   disconnected(peer: NodeId): void;
   connected(peer: NodeId): void;
   state(query: StateQuery): StateAnswer;
+  /** Why a stream of the node with this directory is refused; null when it is welcome. */
+  objection(node: NodeId, directoryId: Uint8Array): string | null;
+  /** Takes a snapshot to the disk, or tells why not; the bytes must be read to their end. */
+  snapshot(offer: SnapshotOffer, bytes: AsyncIterable<Uint8Array>): Promise<SnapshotVerdict>;
 }
 
 export interface PeerPort {
@@ -93,5 +110,20 @@ export interface PeerPort {
   sendDigest(to: NodeId, report: DigestReport): void;
   /** Null when the peer did not answer in time. */
   queryState(to: NodeId, query: StateQuery, timeoutMs: number): Promise<StateAnswer | null>;
+  /** A node that may not be a member: asked before it is added. */
+  probe(node: NodeAddress, query: StateQuery, timeoutMs: number): Promise<StateAnswer | null>;
+  /** The members from now on, this node included; streams to others end. */
+  setMembers(addresses: AddressBook): void;
+  /** Highest cluster version the build of a connected peer reads, null while it is not connected. */
+  kindsOf(node: NodeId): number | null;
+  /** A small question outside the log; null when there was no answer in time. */
+  ask(
+    to: NodeId,
+    question: { readonly name: string; readonly body: string; readonly timeoutMs: number },
+  ): Promise<string | null>;
+  /** Who answers questions of this name here. */
+  answer(name: string, answer: (body: string) => Promise<string>): void;
+  /** Streams a snapshot; resolves with what the receiver said, or 'failed' (lost, too slow). */
+  sendSnapshot(to: NodeId, stream: SnapshotStream): Promise<SnapshotVerdict | 'failed'>;
   stop(): Promise<void>;
 }

@@ -17,6 +17,8 @@ export class QuorumWatch {
   private lastTickMs: number;
   private stallMs = 0;
   private distrustUntilMs = 0;
+  /** Term this node leads as far as it noticed, and since when. */
+  private led = { term: 0, sinceMs: 0 };
 
   constructor(
     private readonly nowMs: () => number,
@@ -65,6 +67,13 @@ export class QuorumWatch {
   memberAckMs(peer: PeerStatus | undefined): number {
     const ticks = peer?.ticksSinceContact;
     return ticks === undefined ? Infinity : Math.max(ticks * this.tickMs, this.stalledMs());
+  }
+
+  /** On the leader: ms since the member was heard, counted from the election when it never was. */
+  silentMs(status: CoreStatus, peer: PeerStatus): number {
+    if (this.led.term !== status.term) this.led = { term: status.term, sinceMs: this.nowMs() };
+    const ageMs = this.memberAckMs(peer);
+    return Number.isFinite(ageMs) ? ageMs : this.nowMs() - this.led.sinceMs;
   }
 
   /** The leader's own view; it is held like a received one, for the time after the leadership. */
@@ -116,7 +125,7 @@ export class QuorumWatch {
     return {
       id: nodeId(peer.id),
       voter: config.voters.includes(peer.id) || config.outgoing.includes(peer.id),
-      lastAckMs: peer.ticksSinceContact === undefined ? null : peer.ticksSinceContact * this.tickMs,
+      lastAckMs: Math.round(this.silentMs(status, peer)),
       matched: peer.match === 0 ? null : logIndex(peer.match),
     };
   }

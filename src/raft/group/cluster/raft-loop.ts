@@ -86,6 +86,10 @@ export class RaftLoop {
     return this.enter(() => this.core.propose(data));
   }
 
+  proposeChange(change: ConfigChange): ProposeResult {
+    return this.enter(() => this.core.proposeChange(change));
+  }
+
   readIndex(context: ReadContext): ReadResult {
     return this.enter(() => this.core.readIndex(context));
   }
@@ -100,6 +104,15 @@ export class RaftLoop {
 
   reportUnreachable(id: NodeId): void {
     this.guarded(() => this.core.reportUnreachable(id));
+  }
+
+  /** The first membership of a node that was started without one. */
+  adoptConfig(config: ConfigState): void {
+    this.enter(() => this.core.adoptConfig(config));
+  }
+
+  reportSnapshot(id: NodeId, outcome: 'sent' | 'failed'): void {
+    this.guarded(() => this.core.reportSnapshot(id, outcome));
   }
 
   applyConfigChange(change: ConfigChange, index: LogIndex): ConfigState {

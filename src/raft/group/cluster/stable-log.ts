@@ -3,7 +3,7 @@
  * older ones are read from the WAL asynchronously, and the core is told when they are there. Terms come
  * from the WAL's own run table and never need a read.
  */
-import type { LogIndex, Term } from '../../../common/ids.js';
+import type { LogIndex, NodeId, Term } from '../../../common/ids.js';
 import { logIndex } from '../../../common/ids.js';
 import type { ConfigState, Entry, EntryRange, HardState, LogReader } from '../../core/index.js';
 import type { SnapshotMeta } from '../../core/index.js';
@@ -16,6 +16,7 @@ const READ_AHEAD_BYTES = 4 * 1024 * 1024;
 export interface StableLogOptions {
   readonly cacheBytes: number;
   readonly config: ConfigState;
+  readonly snapshotFor: (peer: NodeId) => SnapshotMeta | 'preparing';
   /** Entries of a read asked for earlier are in memory now. */
   readonly loaded: () => void;
   readonly failed: (error: unknown) => void;
@@ -63,9 +64,8 @@ export class StableLog implements LogReader {
     return 'loading';
   }
 
-  /** Nothing is purged from the raft log of a cluster yet, so nobody needs a snapshot. */
-  snapshotFor(): SnapshotMeta | 'preparing' {
-    return 'preparing';
+  snapshotFor(peer: NodeId): SnapshotMeta | 'preparing' {
+    return this.options.snapshotFor(peer);
   }
 
   /** Entries the WAL has made durable, in order; an index at or below the last one truncates. */

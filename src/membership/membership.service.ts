@@ -1,0 +1,81 @@
+/**
+ * Asks the raft groups for their membership and changes it, group after group, and turns what they say
+ * into HTTP answers (cluster.md §4). Requests of another tenant than the default one are turned away.
+ */
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { QueenError } from '../common/errors.js';
+import { sendJson } from '../http/answers.js';
+import type { QueryValues } from '../http/query.js';
+import { Groups } from '../raft/index.js';
+import type { MembershipAnswer, MembershipRefusal, MembershipRequest } from '../raft/index.js';
+import { DEFAULT_TENANT, Tenancy } from '../tenancy/tenant.js';
+import { MembershipBodyError, timeoutOf } from './membership-requests.js';
+
+const REFUSED = 409;
+const STATUS: Partial<Record<MembershipRefusal, number>> = {
+  bad_request: 400,
+  timeout: 504,
+  leader_unreachable: 503,
+};
+
+@Injectable()
+export class MembershipService {
+  constructor(
+    private readonly groups: Groups,
+    private readonly tenancy: Tenancy,
+  ) {}
+
+  async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await this.answer(request, reply, () => ({ kind: 'read' }));
+  }
+
+  /** `read` takes the request apart; it may throw MembershipBodyError. */
+  async answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    read: () => MembershipRequest,
+  ): Promise<void> {
+    if (!this.isDefaultTenant(request)) {
+      const error = 'the membership belongs to the whole cluster, not to a tenant';
+      return sendJson(reply, 403, { ok: false, code: 'forbidden', error });
+    }
+    let asked: MembershipRequest;
+    try {
+      asked = read();
+    } catch (error) {
+      if (!(error instanceof MembershipBodyError)) throw error;
+      return sendJson(reply, 400, { ok: false, code: 'bad_request', error: error.message });
+    }
+    const answer = await this.carryOut(asked, timeoutOf(request.query as QueryValues));
+    if (!answer.ok) return refuse(reply, answer);
+    const { membership } = answer;
+    sendJson(reply, 200, asked.kind === 'read' ? { engine: 'raft', membership } : answer);
+  }
+
+  /** Every group in order; the first refusal ends it. The answer is that of group 0. */
+  private async carryOut(asked: MembershipRequest, timeoutMs: number): Promise<MembershipAnswer> {
+    let first: MembershipAnswer | null = null;
+    for (const { cluster } of this.groups.all()) {
+      if (cluster === undefined) {
+        const error = 'this node was started without the raft protocol (QUEEN_RAFT_REPLICATOR)';
+        return { ok: false, code: 'unsupported', error };
+      }
+      const answer = await cluster.membership.request(asked, timeoutMs);
+      first ??= answer;
+      if (!answer.ok) return answer;
+    }
+    if (first === null) throw new Error('a process has at least one raft group');
+    return first;
+  }
+
+  private isDefaultTenant(request: FastifyRequest): boolean {
+    const tenant = this.tenancy.of(request);
+    return tenant.every((byte, i) => byte === DEFAULT_TENANT[i]);
+  }
+}
+
+function refuse(reply: FastifyReply, answer: MembershipAnswer & { readonly ok: false }): void {
+  if (answer.code === 'no_leader') throw new QueenError('retry', answer.error);
+  sendJson(reply, STATUS[answer.code] ?? REFUSED, answer);
+}
