@@ -25,6 +25,8 @@ export class Call implements Deadlined {
   sent = false;
   /** Session its bytes are stamped with; 0 before. Stamped bytes may stand in a socket's queue. */
   stampedFor = 0;
+  /** Of the caller; what it throws is the caller's error and never one of apply. */
+  onApplied: ((outcome: Outcome) => void) | null = null;
   private resolve: ((outcome: Outcome) => void) | null = null;
   private reject: ((error: Error) => void) | null = null;
 
@@ -47,6 +49,12 @@ export class Call implements Deadlined {
     if (this.settled) return;
     this.settled = true;
     this.owner.release(this);
+    try {
+      this.onApplied?.(outcome);
+    } catch (error) {
+      this.reject?.(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
     this.resolve?.(outcome);
   }
 

@@ -14,6 +14,8 @@ export interface CallOptions {
   readonly deadlineMs: number;
   /** Aborts waiting (client gone). The command may still be applied. */
   readonly signal?: AbortSignal;
+  /** Called in the middle of apply, before anything later is applied: take what is needed, no more. */
+  readonly onApplied?: (outcome: Outcome) => void;
 }
 
 /** A command ready for the log: header fields session, sequence and floor are patched by submit. */

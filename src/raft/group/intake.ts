@@ -62,6 +62,7 @@ export class Intake implements CallOwner {
       return Promise.reject(new QueenError('overloaded'));
     }
     const call = new Call(bytes, options.deadlineMs, true, this);
+    call.onApplied = options.onApplied ?? null;
     const outcome = call.promise();
     this.take(call);
     this.wheel.add(call);

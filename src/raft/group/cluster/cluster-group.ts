@@ -5,6 +5,7 @@
  * commit → ApplyLoop → outcome. A failed log, store or apply stops the group for good.
  */
 import { QueenError } from '../../../common/errors.js';
+import { micros } from '../../../common/ids.js';
 import type { GroupId, LogIndex, Micros, Term } from '../../../common/ids.js';
 import { CommandKind } from '../../../machine/commands/catalogue.js';
 import type { GrantOutcome, Outcome } from '../../../machine/commands/catalogue.js';
@@ -234,7 +235,8 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   }
 
   nowMicros(): Micros {
-    return this.logClock.now();
+    // A follower's own clock may be behind what the leader stamped already.
+    return micros(Math.max(this.logClock.now(), this.parts.machine.machine.lastStamp()));
   }
 
   /** Part of OutcomeSink: apply tells what a command did. */
