@@ -13,6 +13,7 @@ import { HealthModule } from './health/health.module.js';
 import { StatusModule } from './health/status.module.js';
 import type { HttpParts } from './http/http.module.js';
 import { HttpModule } from './http/http.module.js';
+import { KvModule } from './kv/kv.module.js';
 import { LeasesModule } from './leases/leases.module.js';
 import type { Logger } from './logging/index.js';
 import { LoggingModule } from './logging/index.js';
@@ -50,6 +51,7 @@ export class AppModule {
         DlqModule,
         MessagesModule,
         EphemeralModule,
+        KvModule,
         HealthModule,
         StatusModule,
         MetricsModule,

@@ -1,6 +1,7 @@
 /** What features may use to declare their routes in the API document. */
 export { ErrorDto } from './error.dto.js';
 export { ApiTenant } from './headers.js';
+export { StateRefusalDto, stateShapes } from './state-refusal.js';
 export {
   ApiAnswer,
   ApiEmptyAnswer,

@@ -39,6 +39,11 @@ export function ApiEmptyAnswer(description: string): Decorator {
   return applyDecorators(ApiResponse({ status: 204, description }));
 }
 
+export interface RefusalShape extends Omit<Answer, 'description'> {
+  /** The answer says when to come back. */
+  readonly retryAfter?: boolean;
+}
+
 export interface Refusals {
   readonly codes: readonly ErrorCode[];
   /** The route reads a body: 413 in plain text above QUEEN_MAX_BODY_BYTES. */
@@ -46,7 +51,7 @@ export interface Refusals {
   /** Refusals in plain text, by status. */
   readonly texts?: Readonly<Record<number, string>>;
   /** Refusals of another shape than the error envelope. */
-  readonly shapes?: readonly Omit<Answer, 'description'>[];
+  readonly shapes?: readonly RefusalShape[];
 }
 
 /** Codes any route may answer that asks the replicated log. */
@@ -71,14 +76,16 @@ export function ApiRefusals(refusals: Refusals): Decorator {
   if (refusals.readsBody === true) at(413).addText(BODY_LIMIT_TEXT);
   for (const [status, text] of Object.entries(refusals.texts ?? {}))
     at(Number(status)).addText(text);
-  for (const { status, type, examples } of refusals.shapes ?? []) {
+  for (const { status, type, examples, retryAfter } of refusals.shapes ?? []) {
     for (const model of modelsOf(type)) at(status).add(model, examples);
+    if (retryAfter === true) at(status).saysWhen();
   }
   return applyDecorators(...[...byStatus].map(([status, one]) => one.decorate(status)));
 }
 
 const MEANINGS: Readonly<Record<number, string>> = {
   400: 'The request is wrong; nothing was done.',
+  403: 'Not allowed as things stand; a retry cannot help.',
   404: 'Not found.',
   413: 'A name or the body is too long; nothing was done.',
   429: 'The broker is under pressure; nothing was done.',
@@ -102,6 +109,11 @@ class StatusRefusals {
   add(model: Type, examples: Examples): void {
     this.models.add(model);
     Object.assign(this.examples, examples);
+  }
+
+  /** Retry-After is declared. */
+  saysWhen(): void {
+    this.retryAfter = true;
   }
 
   addText(text: string): void {

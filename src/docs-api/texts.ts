@@ -19,5 +19,7 @@ export const TAGS = [
   { name: 'transactions', description: 'Several operations, all or none.' },
   { name: 'queues', description: 'Configure, delete and look at queues.' },
   { name: 'ephemeral', description: 'Queues that live in memory only.' },
+  { name: 'kv', description: 'Keys and values, versions as fencing tokens.' },
+  { name: 'locks', description: 'Locks and semaphores.' },
   { name: 'operations', description: 'Health and metrics of this node.' },
 ] as const;
