@@ -9,6 +9,7 @@ import { LOGGER, sampledLogger } from '../logging/index.js';
 import { encodeClaim } from '../machine/commands/index.js';
 import { Groups, RaftModule } from '../raft/index.js';
 import { Dispatcher } from './dispatcher/dispatcher.js';
+import { KvExpirySweeper } from './kv-expiry/kv-expiry-sweeper.js';
 import { buildTimerSweeper } from './timers/index.js';
 import { attachRetention } from './retention/attach-retention.js';
 
@@ -55,7 +56,16 @@ export class CoordinatorsModule implements OnModuleInit {
         }),
     );
     this.attachTimerSweeper(mint);
+    this.attachKvExpiry();
   }
+
+  private attachKvExpiry(): void {
+    const { sweepMs, sweepLimit: limit } = this.config.kv;
+    const logger = this.logger.child('kv');
+    const log = (event: string, fields: object): void => logger.warn(event, { ...fields });
+    this.groups.attachCoordinator((host) => new KvExpirySweeper(host, { sweepMs, limit, log }));
+  }
+
   private attachTimerSweeper(mint: UuidMint): void {
     const log = this.logger.child('timers');
     const limits = {

@@ -127,7 +127,7 @@ class StatusRefusals {
         ? {}
         : {
             'application/json': {
-              schema: schemaOf({ oneOf: models }),
+              schema: anyOf(models),
               examples: named(this.examples),
             },
           };
@@ -171,6 +171,13 @@ interface Ref {
   readonly $ref: string;
 }
 type Schema = Ref | { readonly type: 'array'; readonly items: Ref } | { readonly oneOf: Ref[] };
+
+/** A bare `{"error"}` fits more than one envelope. */
+function anyOf(models: readonly Type[]): Ref | { readonly anyOf: readonly Ref[] } {
+  const refs = models.map((model) => ({ $ref: getSchemaPath(model) }));
+  const [only] = refs;
+  return refs.length === 1 && only !== undefined ? only : { anyOf: refs };
+}
 
 function named(examples: Examples): Record<string, { value: unknown }> {
   return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));

@@ -22,6 +22,31 @@ export function setUpDocs(app: NestFastifyApplication): void {
   });
 }
 
+/** The library calls a catch-all `path`; a route that declares its name gets that one. */
+function nameWildcards(document: OpenAPIObject): void {
+  for (const [path, item] of Object.entries(document.paths)) {
+    if (!path.endsWith(UNNAMED)) continue;
+    const operations = Object.values(item as Record<string, { parameters?: PathParameter[] }>);
+    const start = path.slice(0, -UNNAMED.length);
+    const name = operations[0]?.parameters?.find(
+      (one) => one.in === 'path' && one.name !== 'path' && !start.includes(`{${one.name}}`),
+    )?.name;
+    if (name === undefined) continue;
+    for (const operation of operations) {
+      operation.parameters = operation.parameters?.filter((one) => one.name !== 'path') ?? [];
+    }
+    document.paths[`${start}{${name}}`] = item;
+    delete document.paths[path];
+  }
+}
+
+const UNNAMED = '{path}';
+
+interface PathParameter {
+  readonly in: string;
+  readonly name: string;
+}
+
 export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setTitle('Queen')
@@ -35,6 +60,7 @@ export function buildDocument(app: NestFastifyApplication): OpenAPIObject {
     operationIdFactory: operationIdOf,
     autoTagControllers: false,
   });
+  nameWildcards(document);
   describeAccess(app, document);
   return document;
 }

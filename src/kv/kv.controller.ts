@@ -68,7 +68,7 @@ export class KvController {
     sendJsonBytes(reply, 200, await this.kv.batch(tenant, bodyBytes(request)));
   }
 
-  @Get(':ns/*key')
+  @Get(':ns/*')
   @Access('read-only')
   @ApiOperation({ summary: 'Read one key', description: 'A miss is 200 with `found:false`.' })
   @ApiParam(NAMESPACE)
@@ -88,7 +88,7 @@ export class KvController {
     sendJsonBytes(reply, 200, body);
   }
 
-  @Put(':ns/*key')
+  @Put(':ns/*')
   @RouteConfig({ growing: true })
   @Access('read-write')
   @ApiOperation({ summary: 'Write one key' })
@@ -109,7 +109,7 @@ export class KvController {
     sendJsonBytes(reply, 200, body);
   }
 
-  @Delete(':ns/*key')
+  @Delete(':ns/*')
   @Access('read-write')
   @ApiOperation({ summary: 'Delete one key' })
   @ApiParam(NAMESPACE)

@@ -15,6 +15,9 @@ const MAX_BODY_BYTES = 65_536;
 /** Routes of the router as `METHOD /path/{param}`, without HEAD, which stands beside every GET. */
 const routed = new Set<string>();
 
+/** What a catch-all is called in the document. */
+const wildcardName = (url: string): string => (url.includes('/timers/') ? 'timerKey' : 'key');
+
 function watchRoutes(): void {
   const { attach } = KnownRoutes.prototype;
   jest.spyOn(KnownRoutes.prototype, 'attach').mockImplementation(function (
@@ -22,7 +25,7 @@ function watchRoutes(): void {
     fastify: FastifyInstance,
   ) {
     fastify.addHook('onRoute', ({ method, url }) => {
-      const path = url.replace(/:([^/]+)/g, '{$1}');
+      const path = url.replace(/:([^/]+)/g, '{$1}').replace(/\*$/, `{${wildcardName(url)}}`);
       for (const one of [method].flat()) if (one !== 'HEAD') routed.add(`${one} ${path}`);
     });
     attach.call(this, fastify);

@@ -15,12 +15,18 @@ import type { PrefetchSink } from '../machine.js';
 import type { ApplyContext } from './context.js';
 import type { PushApplier, PushBody } from './push.js';
 import { AcksPart } from './transaction-acks.js';
+import { KeyValuePart } from './transaction-key-value.js';
 import type { PartBody, TransactionDraft, TransactionPart } from './transaction-part.js';
 import { PositionsPart } from './transaction-positions.js';
 import { PushesPart } from './transaction-pushes.js';
 
 function partsOf(context: ApplyContext, push: PushApplier): readonly TransactionPart[] {
-  return [new AcksPart(context), new PushesPart(push), new PositionsPart(context)];
+  return [
+    new AcksPart(context),
+    new PushesPart(push),
+    new PositionsPart(context),
+    new KeyValuePart(context),
+  ];
 }
 
 export class TransactionApplier {

@@ -5,6 +5,7 @@
  * (http/transaction-plugs.ts).
  */
 import type { Micros } from '../../common/ids.js';
+import type { KvCallOutcome } from './kv.js';
 import type { AckTarget, CommandKind, PushGroupOutcome, StartMode } from './catalogue.js';
 
 /** Order of judging and of execution. Never renumber. */
@@ -57,6 +58,7 @@ export interface TransactionOutcomes {
   pushes?: readonly PushGroupOutcome[];
   /** True where something changed. */
   positions?: readonly boolean[];
+  keyValue?: KvCallOutcome;
 }
 
 export interface TransactionOutcome {

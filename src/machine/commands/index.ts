@@ -34,6 +34,7 @@ export { MAX_NAME_BYTES } from './fields.js';
 export { patchCommandHeader, readCommandHeader } from './header.js';
 export {
   encodeKvCall,
+  encodeKvSection,
   encodeKvSweep,
   KvOpKind,
   MAX_KV_OPERATIONS,
@@ -44,6 +45,7 @@ export type {
   KvCallCommand,
   KvCallOutcome,
   KvChange,
+  KvLostOperation,
   KvOpOutcome,
   KvPlannedOp,
   KvReason,

@@ -10,7 +10,7 @@
  */
 import { DecodeError } from '../../common/binary-reader.js';
 import type { BinaryReader } from '../../common/binary-reader.js';
-import type { BinaryWriter } from '../../common/binary-writer.js';
+import { BinaryWriter } from '../../common/binary-writer.js';
 import { isJsonNumber } from '../../common/decimal.js';
 import type { Micros } from '../../common/ids.js';
 import { readUtf8 } from '../../common/utf8.js';
@@ -98,6 +98,15 @@ export interface KvCallOutcome {
   readonly laterFrom: number;
 }
 
+/** What a rollback of a transaction tells about the operation that lost. */
+export interface KvLostOperation {
+  /** In apply order. */
+  readonly operation: number;
+  readonly reason: KvReason;
+  readonly version: number;
+  readonly value: Uint8Array | null;
+}
+
 export interface KvSweepOutcome {
   readonly kind: CommandKind.KvSweep;
   readonly removed: number;
@@ -121,6 +130,13 @@ export function decodeKvCall(reader: BinaryReader): KvCallCommand {
   const command = readKvCall(reader);
   reader.expectEnd();
   return command;
+}
+
+/** The body alone: a section of a transaction. */
+export function encodeKvSection(command: KvCallCommand): Uint8Array {
+  const writer = new BinaryWriter();
+  writeKvCall(writer, command);
+  return writer.toBytes();
 }
 
 /** The body of a call, also inside other commands. */

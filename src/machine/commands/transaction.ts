@@ -6,6 +6,7 @@
  *   Pushes:    body of a push command
  *   Positions: varint n | n x { str queue | str partition | str group | u8 flags (1 offset, 2 metadata)
  *              | [u48 offset] | [str metadata] | u8 mode | u64 instant µs }
+ *   KeyValue:  body of a KvCall, see kv.ts
  *
  * A section keeps its layout as long as the command's body version; a part that changes it raises that.
  */
@@ -19,6 +20,7 @@ import { TransactionSection } from './catalogue-transactions.js';
 import type { TransactionAck, TransactionPosition } from './catalogue-transactions.js';
 import { readCount, readName, writeName } from './fields.js';
 import { commandU32, putU32, writeCommandHeader } from './header.js';
+import { decodeKvCall } from './kv.js';
 import { checkPushBody } from './push-view.js';
 
 const SECTION_HEAD_BYTES = 5;
@@ -105,6 +107,8 @@ function checkSection(body: SectionBody): void {
       decodePositions(new BinaryReader(bytes, start, end));
       return;
     case TransactionSection.KeyValue:
+      decodeKvCall(new BinaryReader(bytes, start, end));
+      return;
     case TransactionSection.Timers:
       throw new DecodeError('this build knows no such section', start);
     default:
