@@ -173,7 +173,7 @@ interface Ref {
 type Schema = Ref | { readonly type: 'array'; readonly items: Ref } | { readonly oneOf: Ref[] };
 
 /** A bare `{"error"}` fits more than one envelope. */
-function anyOf(models: readonly Type[]): Ref | { readonly anyOf: readonly Ref[] } {
+function anyOf(models: readonly Type[]): Ref | { readonly anyOf: Ref[] } {
   const refs = models.map((model) => ({ $ref: getSchemaPath(model) }));
   const [only] = refs;
   return refs.length === 1 && only !== undefined ? only : { anyOf: refs };
