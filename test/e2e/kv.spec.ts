@@ -1,6 +1,6 @@
 /** Keys over HTTP: verdicts, elements, apply order, paging, paths, browsing, and a restart. */
 import { TestBroker, type HttpAnswer } from '../support/broker.js';
-import { eventually } from './calls.js';
+import { eventually, type Wire } from './calls.js';
 
 let broker: TestBroker;
 
@@ -26,7 +26,7 @@ async function call(...operations: Op[]): Promise<HttpAnswer> {
   return broker.post('/api/v1/kv', { operations });
 }
 
-async function results(...operations: Op[]): Promise<any[]> {
+async function results(...operations: Op[]): Promise<Wire[]> {
   const answer = await call(...operations);
   if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
   return answer.json.results;
@@ -141,7 +141,7 @@ describe('a call', () => {
       { op: 'put', ns, key: 'new', value: 1, forever: true },
     );
     expect([before.value, after.value]).toEqual(['old', 'new']);
-    expect(many.rows.map(({ key, value }: any) => [key, value])).toEqual([
+    expect(many.rows.map(({ key, value }: Wire) => [key, value])).toEqual([
       ['k', 'new'],
       ['new', 1],
     ]);
@@ -163,13 +163,13 @@ describe('a call', () => {
     // The sweep removes it without anybody asking for it.
     await eventually(async () => {
       const { json } = await broker.get('/api/v1/resources/kv/namespaces');
-      return json.namespaces.some(({ namespace }: any) => namespace === ns) ? null : true;
+      return json.namespaces.some(({ namespace }: Wire) => namespace === ns) ? null : true;
     });
   });
 
   it('tells nobody of another call what it did not see: concurrent read-writes are in one order', async () => {
     const ns = fresh();
-    const swap = (key: string, other: string): Promise<any[]> =>
+    const swap = (key: string, other: string): Promise<Wire[]> =>
       results(
         { op: 'put', ns, key, value: 1, forever: true },
         { op: 'getPrefix', ns, prefix: other, limit: 1 },
@@ -194,8 +194,8 @@ describe('getPrefix', () => {
     );
     const seen: string[] = [];
     for (let after: string | null = ''; after !== null;) {
-      const [page]: any[] = await results({ op: 'getPrefix', ns, prefix: 'p', after, limit: 2 });
-      seen.push(...page.rows.map(({ key }: any) => key));
+      const [page]: Wire[] = await results({ op: 'getPrefix', ns, prefix: 'p', after, limit: 2 });
+      seen.push(...page.rows.map(({ key }: Wire) => key));
       expect(page.nextAfter === null).toBe(!page.truncated);
       after = page.nextAfter;
     }
@@ -263,7 +263,7 @@ describe('browsing', () => {
     }
     await results({ op: 'put', ns: b, key: 'k', value: 1, ttlSeconds: 3600 });
     const { json } = await broker.get('/api/v1/resources/kv/namespaces');
-    const names = json.namespaces.map(({ namespace }: any) => namespace);
+    const names = json.namespaces.map(({ namespace }: Wire) => namespace);
     expect(names).toEqual([...names].sort());
     expect(json.namespaces).toContainEqual({ namespace: a, keys: 3 });
     const list = (body: object): Promise<HttpAnswer> =>

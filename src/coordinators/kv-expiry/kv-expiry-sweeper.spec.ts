@@ -15,7 +15,7 @@ class Host implements KvExpiryHost {
   failing = false;
 
   nowMicros(): ReturnType<KvExpiryHost['nowMicros']> {
-    return this.harness.now as never;
+    return this.harness.now;
   }
 
   propose({ bytes }: { readonly bytes: Uint8Array }): Promise<never> {
