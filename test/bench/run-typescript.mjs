@@ -25,7 +25,14 @@ if (bench === undefined) throw new Error('name a bench, e.g. test/bench/tables-m
 const out = mkdtempSync(join(tmpdir(), 'queen-bench-'));
 process.on('exit', () => rmSync(out, { recursive: true, force: true }));
 
-for (const root of ['src', 'test/bench', 'test/crash', 'test/cluster', 'test/support']) {
+for (const root of [
+  'src',
+  'test/bench',
+  'test/crash',
+  'test/cluster',
+  'test/fuzz',
+  'test/support',
+]) {
   for (const file of readdirSync(root, { recursive: true })) {
     if (!file.endsWith('.ts') || file.endsWith('.spec.ts') || file.endsWith('.d.ts')) continue;
     const target = join(out, root, file.replace(/\.ts$/, '.js'));
