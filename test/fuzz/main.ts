@@ -11,6 +11,7 @@ import { reportText, runFuzz } from './fuzz-run.js';
 
 const MAX_GROWTH_BYTES = 128 * 1024 * 1024;
 const START_MS = 60_000;
+const MAX_ERRORS = 20;
 const LISTENING = /listening.*addr="?127\.0\.0\.1:(\d+)/;
 
 const { values } = parseArgs({
@@ -27,6 +28,8 @@ interface Broker {
   readonly port: number;
   /** The end of what it logged. */
   log(): string;
+  /** Errors it logged, the first ones. */
+  readonly errors: readonly string[];
 }
 
 function startBroker(directory: string): Promise<Broker> {
@@ -43,14 +46,18 @@ function startBroker(directory: string): Promise<Broker> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';
+  const errors: string[] = [];
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`not listening:\n${log}`)), START_MS);
     const read = (chunk: Buffer): void => {
       log = (log + String(chunk)).slice(-20_000);
+      const lines = String(chunk).split('\n');
+      errors.push(...lines.filter((line) => line.includes(' ERROR ')).slice(0, MAX_ERRORS));
+      errors.length = Math.min(errors.length, MAX_ERRORS);
       const port = LISTENING.exec(log)?.[1];
       if (port === undefined) return;
       clearTimeout(timer);
-      resolve({ child, port: Number(port), log: () => log });
+      resolve({ child, port: Number(port), log: () => log, errors });
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);
@@ -68,6 +75,7 @@ async function main(): Promise<void> {
       ...{ port: broker.port, requests: Number(values.requests), seed, say },
     });
     say(reportText(report));
+    for (const line of broker.errors) say(line);
     const [early, late] = report.rssBytes;
     const hasGrown = late - early > MAX_GROWTH_BYTES;
     if (hasGrown) say('memory has grown');
