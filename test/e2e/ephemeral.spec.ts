@@ -315,6 +315,12 @@ describe('acks', () => {
   });
 });
 
+it('answers at once who would wait and need not', async () => {
+  const queue = fresh();
+  await push(queue, ['x']);
+  expect(payloads(await pop(queue, 'wait=true&timeout=20000'))).toEqual(['x']);
+});
+
 describe('leases', () => {
   it('an expired lease comes back at once for who waits, with one attempt more', async () => {
     const queue = fresh();

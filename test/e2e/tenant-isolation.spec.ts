@@ -78,7 +78,8 @@ async function furnishState(): Promise<void> {
     ],
   });
   await as(A, 'POST', '/api/v1/ephemeral/push', {
-    items: [{ queue: QUEUE, payload: CLASSIFIED }],
+    queue: QUEUE,
+    messages: [{ payload: CLASSIFIED }],
   });
 }
 

@@ -76,17 +76,19 @@ export class EphemeralEngine {
     }
     return new Promise((resolve) => {
       let settled = false;
+      let leave = (): void => undefined;
       const empty = (): void => resolve({ ...this.emptyAnswer(call.queue) });
-      if (signal?.aborted === true) return empty();
-      const leave = this.desk.pop(call, { queue, group }, (outcome) => {
-        settled = true;
-        signal?.removeEventListener('abort', abort);
-        resolve(outcome);
-      });
+      // Before the desk is asked: it may answer while it is called.
       const abort = (): void => {
         leave();
         empty();
       };
+      if (signal?.aborted === true) return empty();
+      leave = this.desk.pop(call, { queue, group }, (outcome) => {
+        settled = true;
+        signal?.removeEventListener('abort', abort);
+        resolve(outcome);
+      });
       if (!settled) signal?.addEventListener('abort', abort, { once: true });
     });
   }
