@@ -46,8 +46,18 @@ export class UuidMint {
 
   /** Writes a new id into target at position `at` (16 bytes). */
   mintInto(target: Uint8Array, at: number): void {
+    this.write(target, at, this.clock.nowMs());
+  }
+
+  /** Writes `count` new ids back to back, of one reading of the clock. */
+  mintAll(target: Uint8Array, count: number): void {
+    const nowMs = this.clock.nowMs();
+    for (let i = 0; i < count; i++) this.write(target, i * UUID_BYTES, nowMs);
+  }
+
+  private write(target: Uint8Array, at: number, nowMs: number): void {
     const random = this.takeRandom();
-    this.advance(random);
+    this.advance(random, nowMs);
     const block = this.block;
     writeTime(target, at, this.lastMs);
     const counter = this.counter;
@@ -70,8 +80,7 @@ export class UuidMint {
   }
 
   /** A later millisecond seeds the counter with 31 random bits; otherwise it counts up. */
-  private advance(random: number): void {
-    const nowMs = this.clock.nowMs();
+  private advance(random: number, nowMs: number): void {
     if (nowMs > this.lastMs) {
       this.lastMs = nowMs;
       this.counter = this.counterSeed(random + 6);

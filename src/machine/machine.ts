@@ -34,6 +34,7 @@ export interface IdIndexPort {
     hash: { readonly bytes: Uint8Array; readonly at: number },
     visit: (offset: Offset, baseOffset: Offset) => boolean,
   ): void;
+  /** The arguments are read before it returns; the caller uses them again. */
   add(
     partition: PartitionId,
     hash: { readonly bytes: Uint8Array; readonly at: number },

@@ -71,8 +71,8 @@ export function prepareBatch(
   const textsAt = scan.arena.reserve(count * UUID_TEXT_BYTES);
   batch.reset(count, scan.body, scan.arena.bytes);
   batch.producerSub = producerSub;
+  mint.mintAll(batch.ids, count);
   for (let i = 0; i < count; i += 1) {
-    mint.mintInto(batch.ids, i * ID_BYTES);
     takeItem(scan, batch, { item: i, textAt: textsAt + i * UUID_TEXT_BYTES });
   }
   return count === 1 ? NO_REPEATS : collapseRepeats(scan, parts);

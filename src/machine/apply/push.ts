@@ -21,6 +21,7 @@ import { oldestRecognised } from './recognition.js';
 const NO_PARTITION = partitionId(0);
 const NOTHING_STATUSES = new Uint8Array(0);
 const NOTHING_OFFSETS = new Float64Array(0);
+const NOTHING_FRESH = new Int32Array(0);
 
 /** A push command inside its entry. */
 export interface PushBody {
@@ -46,8 +47,8 @@ interface Verdicts {
   readonly statuses: Uint8Array;
   readonly offsets: Float64Array;
   duplicateIds: Uint8Array | null;
-  /** New messages, ascending. */
-  readonly fresh: number[];
+  /** New messages, ascending; memory of the applier, valid until the next group is judged. */
+  fresh: Int32Array;
 }
 
 /** What keeps a push from storing all its messages. */
@@ -69,6 +70,10 @@ export class PushApplier {
   private readonly view = new PushBodyView();
   private readonly finder: DuplicateFinder;
   private readonly repeats = new RepeatTable();
+  // What is told the id index, message by message: no object for each.
+  private readonly added = { bytes: NOTHING_STATUSES as Uint8Array, at: 0 };
+  private readonly place = { offset: brand(0), baseOffset: brand(0), createdAt: micros(0) };
+  private freshMemory = new Int32Array(64);
   private rules: PushRules = ORDINARY;
 
   constructor(private readonly context: ApplyContext) {
@@ -136,7 +141,7 @@ export class PushApplier {
     const { statuses, offsets, duplicateIds, fresh } = verdicts;
     let id = slot < 0 ? NO_PARTITION : partitions.id(slot);
     if (fresh.length > 0) {
-      const append = this.place(queue, slot, partitionName);
+      const append = this.placeAppend(queue, slot, partitionName);
       id = partitions.id(append.slot);
       this.writeAppend(append, fresh, entryOffset);
       settleOffsets(verdicts, append.base);
@@ -172,15 +177,18 @@ export class PushApplier {
       statuses: new Uint8Array(count),
       offsets: new Float64Array(count),
       duplicateIds: null,
-      fresh: [],
+      fresh: NOTHING_FRESH,
     };
+    if (this.freshMemory.length < count) this.freshMemory = new Int32Array(roomFor(count));
+    const { freshMemory } = this;
+    let news = 0;
     const scope = slot < 0 || queue === undefined ? undefined : this.scopeOf(queue, slot);
     if (count > 1) this.repeats.reset(count, context.digest.seed);
     const { accepts } = this.rules;
     for (let i = 0; i < count; i++) {
       if (accepts !== undefined && !accepts()) continue;
       if (!this.isClientId(i)) {
-        verdicts.fresh.push(i);
+        freshMemory[news++] = i;
         continue;
       }
       const first = count > 1 ? this.repeats.firstOrNote(view, i) : -1;
@@ -190,9 +198,10 @@ export class PushApplier {
         this.markDuplicate(verdicts, i, finder.originalOffset);
         verdicts.duplicateIds!.set(finder.originalId, i * 16);
       } else {
-        verdicts.fresh.push(i);
+        freshMemory[news++] = i;
       }
     }
+    verdicts.fresh = freshMemory.subarray(0, news);
     return verdicts;
   }
 
@@ -226,7 +235,11 @@ export class PushApplier {
   }
 
   /** Finds or creates queue and partition; the first append is stamped with the creation time. */
-  private place(known: QueueRow | undefined, knownSlot: number, partitionName: string): Append {
+  private placeAppend(
+    known: QueueRow | undefined,
+    knownSlot: number,
+    partitionName: string,
+  ): Append {
     const { context } = this;
     const { partitions } = context.tables;
     const queue =
@@ -242,7 +255,7 @@ export class PushApplier {
     return { queue, slot, base: partitions.lastOffset(slot) + 1, createdAt };
   }
 
-  private writeAppend(append: Append, fresh: readonly number[], entryOffset: number): void {
+  private writeAppend(append: Append, fresh: Int32Array, entryOffset: number): void {
     const { context, view } = this;
     const { partitions } = context.tables;
     const { queue, slot, base, createdAt } = append;
@@ -268,12 +281,13 @@ export class PushApplier {
     context.effects.appended(slot);
   }
 
-  private foldMessages(fresh: readonly number[]): { bytes: number; maxRecord: number } {
+  private foldMessages(fresh: Int32Array): { bytes: number; maxRecord: number } {
     const { view } = this;
     const { digest } = this.context;
     let bytes = 0;
     let maxRecord = 0;
-    for (const i of fresh) {
+    for (let k = 0; k < fresh.length; k++) {
+      const i = fresh[k]!;
       const length = view.recordLength(i);
       bytes += length;
       if (length > maxRecord) maxRecord = length;
@@ -285,22 +299,27 @@ export class PushApplier {
   }
 
   /** Client ids are always indexed, also with window 0: acknowledgements are recognised by them. */
-  private addIds(id: PartitionId, append: Append, fresh: readonly number[]): void {
-    const { view } = this;
+  private addIds(id: PartitionId, append: Append, fresh: Int32Array): void {
+    const { view, added, place } = this;
     const { ids } = this.context;
-    fresh.forEach((index, i) => {
-      if (!this.isClientId(index)) return;
-      ids.add(
-        id,
-        { bytes: view.bytes, at: view.hashAt(index) },
-        {
-          offset: brand(append.base + i),
-          baseOffset: brand(append.base),
-          createdAt: append.createdAt,
-        },
-      );
-    });
+    added.bytes = view.bytes;
+    place.baseOffset = brand(append.base);
+    place.createdAt = append.createdAt;
+    for (let i = 0; i < fresh.length; i++) {
+      const index = fresh[i]!;
+      if (!this.isClientId(index)) continue;
+      added.at = view.hashAt(index);
+      place.offset = brand(append.base + i);
+      ids.add(id, added, place);
+    }
+    added.bytes = NOTHING_STATUSES;
   }
+}
+
+function roomFor(count: number): number {
+  let room = 64;
+  while (room < count) room *= 2;
+  return room;
 }
 
 const REPREPARE: PushGroupOutcome = {
@@ -315,7 +334,7 @@ const REPREPARE: PushGroupOutcome = {
 /** New messages take contiguous offsets from `base`; repeats of new ones take theirs. */
 function settleOffsets(verdicts: Verdicts, base: number): void {
   const { offsets, fresh } = verdicts;
-  fresh.forEach((index, i) => (offsets[index] = base + i));
+  for (let i = 0; i < fresh.length; i++) offsets[fresh[i]!] = base + i;
   if (verdicts.duplicateIds === null) return;
   for (let i = 0; i < offsets.length; i++) {
     if (offsets[i]! < 0) offsets[i] = offsets[-1 - offsets[i]!]!;

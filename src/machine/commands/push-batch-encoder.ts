@@ -87,9 +87,9 @@ export function encodePushBatch(
   for (const size of used) total += pushGroupBytes(size);
   const target = encoding.allocate(total);
   let at = writePrologue(target, encoding, used.length);
-  const tables = new Float64Array(groups.length);
-  const blocks = new Float64Array(groups.length);
-  const starts = new Float64Array(groups.length);
+  const tables = new Uint32Array(groups.length);
+  const blocks = new Uint32Array(groups.length);
+  const starts = new Uint32Array(groups.length);
   groups.forEach((group, number) => {
     const size = sizes[number]!;
     if (size.messages === 0 || chunk[number]! < 0) return;
@@ -132,9 +132,9 @@ function writeGroupHead(
 }
 
 interface WritePositions {
-  readonly tables: Float64Array;
-  readonly blocks: Float64Array;
-  readonly starts: Float64Array;
+  readonly tables: Uint32Array;
+  readonly blocks: Uint32Array;
+  readonly starts: Uint32Array;
   readonly encoding: PushEncoding;
 }
 

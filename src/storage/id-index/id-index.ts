@@ -53,6 +53,7 @@ export class IdIndex implements IdIndexPort {
   private runsAreMissing = true;
   private readonly lookups = new EntryLookups();
   private readonly journalOfAdds = new IdJournal();
+  private readonly journaled = { offset: 0, delta: 0, createdAt: 0 };
   private readonly fragment: Fragment = { hi: 0, lo: 0 };
 
   private constructor(
@@ -148,7 +149,11 @@ export class IdIndex implements IdIndexPort {
     table.add(fragment.hi, fragment.lo, offset, delta);
     if (createdAt < table.oldest) table.oldest = createdAt;
     if (createdAt > table.newest) table.newest = createdAt;
-    this.journalOfAdds.add(fragment, { offset, delta, createdAt });
+    const { journaled } = this;
+    journaled.offset = offset;
+    journaled.delta = delta;
+    journaled.createdAt = createdAt;
+    this.journalOfAdds.add(fragment, journaled);
     if (table.isFull) this.sealTable();
   }
 

@@ -1,0 +1,89 @@
+/**
+ * A large push allocates nothing on the heap per message: the sampling heap profiler, collected garbage
+ * included, charges the broker's own code with less than a small object for each. QUEEN_TEST_PUSH_MIB=64
+ * prints the profile of a push of that size.
+ */
+import { Session } from 'node:inspector/promises';
+import { relative } from 'node:path';
+import { TestBroker } from '../support/broker.js';
+
+const MIB = 1024 * 1024;
+const SOURCES = `${process.cwd()}/src/`;
+/** A view over bytes takes about 100 B, an object with two fields 32 B, an array slot 8 B. */
+const LEAST_OBJECT_BYTES = 32;
+
+interface ProfileNode {
+  readonly callFrame: {
+    readonly functionName: string;
+    readonly url: string;
+    readonly lineNumber: number;
+  };
+  readonly selfSize: number;
+  readonly children: readonly ProfileNode[];
+}
+
+function body(mib: number): { readonly bytes: Uint8Array<ArrayBuffer>; readonly items: number } {
+  const pad = 'x'.repeat(40);
+  const parts: string[] = [];
+  let length = 0;
+  while (length < mib * MIB - 200) {
+    const i = parts.length;
+    const item = `{"queue":"big","partition":"p${i % 50}","transactionId":"t${i}","payload":{"n":${i},"pad":"${pad}"}}`;
+    parts.push(item);
+    length += item.length + 1;
+  }
+  return { bytes: new TextEncoder().encode(`{"items":[${parts.join(',')}]}`), items: parts.length };
+}
+
+/** Heap bytes per function of the broker. */
+function bySource(node: ProfileNode, into = new Map<string, number>()): Map<string, number> {
+  const { url, functionName, lineNumber } = node.callFrame;
+  const file = url.replace('file://', '');
+  if (file.startsWith(SOURCES)) {
+    const name = `${functionName} ${relative(SOURCES, file)}:${lineNumber + 1}`;
+    into.set(name, (into.get(name) ?? 0) + node.selfSize);
+  }
+  for (const child of node.children) bySource(child, into);
+  return into;
+}
+
+describe('a large push', () => {
+  const asked = process.env['QUEEN_TEST_PUSH_MIB'];
+  let broker: TestBroker;
+
+  beforeAll(async () => {
+    broker = await TestBroker.start();
+  });
+
+  afterAll(() => broker.stop());
+
+  it('makes no object per payload', async () => {
+    const { bytes, items } = body(Number(asked ?? 8));
+    // The first one warms up: code, tables and reused memory.
+    await broker.send('POST', '/api/v1/push', body(1).bytes);
+    const session = new Session();
+    session.connect();
+    await session.post('HeapProfiler.startSampling', {
+      samplingInterval: 8 * 1024,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true,
+    });
+    const answer = await fetch(`${broker.url}/api/v1/push`, { method: 'POST', body: bytes });
+    const { profile } = await session.post('HeapProfiler.stopSampling');
+    session.disconnect();
+    expect(answer.status).toBe(201);
+    await answer.arrayBuffer();
+    const sizes = [...bySource(profile.head as ProfileNode)].sort(([, a], [, b]) => b - a);
+    const total = sizes.reduce((sum, [, size]) => sum + size, 0);
+    if (asked !== undefined) {
+      const rows = sizes
+        .slice(0, 15)
+        .map(([name, size]) => `${String(size).padStart(10)}  ${name}`);
+      const perMessage = (total / items).toFixed(1);
+      console.log(
+        `${bytes.length} B, ${items} messages: ${perMessage} heap B each\n${rows.join('\n')}`,
+      );
+    }
+    expect(total / items).toBeLessThan(LEAST_OBJECT_BYTES);
+  }, 120_000);
+});
