@@ -9,6 +9,7 @@ import { nodeId } from '../common/ids.js';
 import { IdIndex } from '../storage/id-index/index.js';
 import { DiskGate, Overlay, Store } from '../storage/index.js';
 import { BackgroundScrub, type ScrubPace } from './background-scrub.js';
+import type { CollectorOptions } from './group/collector/collector.js';
 import type { GroupLog, MachineParts } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
 import { readFigures, type GroupFigures } from './group-figures.js';
@@ -34,6 +35,10 @@ export interface GroupFilesOptions {
   readonly checkpointMs?: number;
   readonly checkpointBytes?: number;
   readonly windowMinSeconds?: number;
+  /** Append rows of what retention cut off stay for ever. */
+  readonly keepRows?: boolean;
+  /** What frees log segments; absent: nothing does. */
+  readonly collector?: CollectorOptions;
   /** Slots of the id index's in-memory table: 2^bits. */
   readonly idTableBits?: number;
   /** LevelDB's memtable, bytes. */
@@ -104,7 +109,10 @@ export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Pr
   return {
     ...{ wal, walLog, directoryId, clusterId, rows, ids, tailIndex, diskGate, damaged },
     store: checkpoints,
-    machine: createMachineParts({ rows, ids, windowMinSeconds }),
+    machine: createMachineParts({
+      ...{ rows, ids, windowMinSeconds },
+      keepRows: options.keepRows ?? false,
+    }),
     figures: () => readFigures({ wal: walLog, checkpoints, overlay, diskGate }),
   };
 }

@@ -18,6 +18,7 @@ import {
   appendRange,
   COLUMN_KEYSPACES,
   keyBaseOffset,
+  keyNumber,
   keyPartition,
   KEYSPACE,
   keyspaceRange,
@@ -28,17 +29,22 @@ import {
   tenantRange,
 } from '../machine/tables/keyspaces.js';
 import { timerIndexKeys } from '../machine/tables/timer-index.js';
+import { entryContents } from './entry-contents.js';
 import type { StoredMessage } from './group/group.js';
 import type { AppendRow, AppendRows, Garbage, GarbagePile, GroupCommands } from './group/ports.js';
 import type { MachineParts } from './group/ports.js';
 
 const MICROS_PER_SECOND = 1_000_000;
+/** Above every offset a key can hold. */
+const NO_OFFSET = 2 ** 48 - 1;
 
 export interface MachineSetup {
   readonly rows: RowPort;
   readonly ids: IdIndexPort;
   /** Recognition floor, seconds (QUEEN_RAFT_TXN_WINDOW_MIN_S). */
   readonly windowMinSeconds: number;
+  /** Rows of trimmed appends stay for ever (QUEEN_RAFT_ROWS_WINDOW off). */
+  readonly keepRows?: boolean;
 }
 
 export function createMachineParts(setup: MachineSetup): MachineParts {
@@ -56,7 +62,24 @@ export function createMachineParts(setup: MachineSetup): MachineParts {
     garbage: garbageOf(tables),
     recognitionWindowMicros: () =>
       recognitionWindowSeconds(tables, setup.windowMinSeconds) * MICROS_PER_SECOND,
+    rowWindowMicros: (queueId) => rowWindowMicros(tables, queueId, setup),
+    dropped: {
+      range: keyspaceRange(KEYSPACE.garbagePartitions),
+      appendsOf: (key) =>
+        appendRange(keyNumber(key), keyPartition(key), { first: 0, limit: NO_OFFSET }),
+    },
+    contents: entryContents(tables),
   };
+}
+
+function rowWindowMicros(tables: TablesImpl, queueId: QueueId, setup: MachineSetup): number {
+  const options = tables.queues.byId(queueId)?.options;
+  if (setup.keepRows === true || options === undefined) return Infinity;
+  const { dedupWindowSeconds, completedRetentionSeconds } = options;
+  return (
+    Math.max(setup.windowMinSeconds, dedupWindowSeconds, completedRetentionSeconds) *
+    MICROS_PER_SECOND
+  );
 }
 
 /** The largest window of any queue: ids younger than this must be found. */

@@ -119,5 +119,6 @@ function buildGroup(
     peers: options.connect({ directoryId, clusterId, addresses, generation: wal.generation }),
     random: (bound) => randomInt(bound),
     ...(diskGate === undefined ? {} : { diskGate }),
+    ...(options.collector === undefined ? {} : { collector: options.collector }),
   });
 }

@@ -66,5 +66,6 @@ function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {
     wal: files.walLog,
     ...(diskGate === undefined ? {} : { diskGate }),
     ...(logKeepEntries === undefined ? {} : { logKeepEntries }),
+    ...(options.collector === undefined ? {} : { collector: options.collector }),
   });
 }

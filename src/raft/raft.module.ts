@@ -20,6 +20,9 @@ import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 import { peersOf, PeerNetwork, type PeerTls } from './transport/index.js';
 
 const SECOND_MS = 1000;
+/** Between two looks for log segments to free. */
+const COLLECT_MS = 1000;
+const MIN_DEAD_PERCENT = 50;
 const MIB = 1024 * 1024;
 /** Identity of clusters without QUEEN_CELL_ID. */
 const CLUSTER_ID = 'cluster';
@@ -52,6 +55,15 @@ function fileOptions(config: QueenConfig, log: GroupLog): LocalGroupOptions {
     tailCacheBytes: Math.min(storage.tailCacheBytes, memoryBytes() / CACHE_SHARE),
     logKeepEntries: raft.logKeepEntries,
     windowMinSeconds: Math.ceil(retention.txnWindowMinMs / SECOND_MS),
+    keepRows: !retention.rowsWindow,
+    ...(storage.reclaim
+      ? {
+          collector: {
+            intervalMs: COLLECT_MS,
+            minDeadPercent: storage.compactMinDeadPct ?? MIN_DEAD_PERCENT,
+          },
+        }
+      : {}),
     diskGate: { highPercent: storage.diskHighPct, lowPercent: storage.diskLowPct },
     scrub: {
       bytesPerSecond: storage.scrubBytesPerSecond,

@@ -1,7 +1,7 @@
 /** The write-ahead log as a group sees it: entries in, entries and byte ranges out. Counts writes. */
 import { QuantileSummary } from '../common/quantile-summary.js';
 import { logIndex, type LogIndex, type NodeId, type Term } from '../common/ids.js';
-import type { LogEntry, PayloadRange, WalPort } from './group/ports.js';
+import type { LogEntry, PayloadRange, RetiredLog, WalPort } from './group/ports.js';
 import type { Wal, WalEntry } from './wal/index.js';
 
 export class WalLog implements WalPort {
@@ -11,8 +11,11 @@ export class WalLog implements WalPort {
   readonly writeBytes = new QuantileSummary();
   /** Commands in the entries written since the open. */
   commandsWritten = 0;
+  readonly retired: RetiredLog;
 
-  constructor(private readonly wal: Wal) {}
+  constructor(private readonly wal: Wal) {
+    this.retired = retiredLog(wal);
+  }
 
   /** Segment files and their bytes. */
   get usage(): { readonly files: number; readonly bytes: number } {
@@ -85,6 +88,17 @@ export class WalLog implements WalPort {
   close(): Promise<void> {
     return this.wal.close();
   }
+}
+
+function retiredLog(wal: Wal): RetiredLog {
+  return {
+    segments: () => wal.segments().filter(({ state }) => state === 'retired'),
+    read: (sequence, { visit, breathe }) =>
+      wal.readRetired(sequence, { visit: ({ index, payload }) => visit(index, payload), breathe }),
+    rewrite: (sequence, { keep, breathe }) =>
+      wal.rewriteRetired(sequence, { keep: ({ index, payload }) => keep(index, payload), breathe }),
+    remove: (sequences) => wal.removeRetired(sequences),
+  };
 }
 
 function walEntry(entry: LogEntry): WalEntry {

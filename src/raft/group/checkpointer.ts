@@ -18,7 +18,6 @@ export interface CheckpointerParts {
   readonly store: StorePort;
   readonly ids: IdIndexDriver;
   readonly nowMs: () => number;
-  readonly nowMicros: () => number;
   /** Entries kept in the raft log behind the durable index. */
   readonly logKeepEntries?: number;
   purge(index: LogIndex): Promise<void>;
@@ -32,6 +31,8 @@ export class Checkpointer {
   private stopped = false;
   private purgedTo = 0;
   private lastExpiryMs = 0;
+  /** Stamp and window of the last durable state: what lies beyond no replay can ask for. */
+  private durable: { readonly stamp: number; readonly windowMicros: number } | null = null;
 
   constructor(private readonly deps: CheckpointerParts) {}
 
@@ -47,7 +48,8 @@ export class Checkpointer {
     if (store.due(now, parts.machine.appliedIndex)) this.begin(now);
     if (now - this.lastExpiryMs >= EXPIRE_EVERY_MS) {
       this.lastExpiryMs = now;
-      this.deps.ids.expire(this.deps.nowMicros(), parts.recognitionWindowMicros());
+      const { durable } = this;
+      if (durable !== null) this.deps.ids.expire(durable.stamp, durable.windowMicros);
     }
   }
 
@@ -101,7 +103,10 @@ export class Checkpointer {
     const { parts, store, ids, rows } = this.deps;
     parts.machine.flushDirtyRows();
     ids.journal(rows);
+    const stamp = parts.machine.lastStamp();
+    const windowMicros = parts.recognitionWindowMicros();
     await store.checkpoint(now, metaOf(parts));
+    this.durable = { stamp, windowMicros };
     const kept = this.deps.logKeepEntries ?? LOG_KEEP_ENTRIES;
     const keepFrom = store.durableIndex - kept;
     if (keepFrom - this.purgedTo < kept / PURGE_SHARE) return;

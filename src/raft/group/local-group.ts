@@ -15,6 +15,8 @@ import type { Tables } from '../../machine/tables/tables.js';
 import { AppendFinder } from './append-finder.js';
 import { ApplyLoop } from './apply-loop.js';
 import { Checkpointer } from './checkpointer.js';
+import type { CollectorOptions } from './collector/collector.js';
+import { ReadPins } from './collector/read-pins.js';
 import { CoordinatorSet } from './coordinator-set.js';
 import { DeadlineWheel } from './deadline-wheel.js';
 import { EventHub } from './event-hub.js';
@@ -60,6 +62,8 @@ export interface LocalGroupParts {
   readonly tailIndex: TailIndex;
   /** Entries kept in the raft log behind the durable index. */
   readonly logKeepEntries?: number;
+  /** Absent: log segments are never freed. */
+  readonly collector?: CollectorOptions;
 }
 
 /** What a dispatcher may use of its group. */
@@ -94,7 +98,8 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   private readonly tail: TailCache;
   private readonly apply: ApplyLoop;
   private readonly checkpointer: Checkpointer;
-  private readonly maintenance: Maintenance;
+  readonly maintenance: Maintenance;
+  private readonly pins = new ReadPins();
   private readonly desk: PopDesk;
   private readonly reader: MessageReader;
   private readonly resolver: IdResolver;
@@ -121,12 +126,18 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.checkpointer = new Checkpointer({
       ...{ parts: machine, rows, store, ids, nowMs: this.nowMs },
       ...(parts.logKeepEntries === undefined ? {} : { logKeepEntries: parts.logKeepEntries }),
-      nowMicros: () => this.nowMicros(),
       purge: (index) => wal.purge(index),
       failed: (error) => this.poison('NODE-LOCAL', error, this.status().applied),
     });
     const view = (): Promise<GroupView> => this.view();
-    this.maintenance = new Maintenance({ machine, rows, log: parts.log, view });
+    const { retired } = wal;
+    const { collector: options } = parts;
+    this.maintenance = new Maintenance({
+      ...{ machine, rows, log: parts.log, view },
+      ...(retired === undefined || options === undefined
+        ? {}
+        : { collecting: { retired, store, pins: this.pins, nowMs: this.nowMs, options } }),
+    });
     this.apply = new ApplyLoop(
       { parts: machine, rows, ids, outcomes: this, events: this.events, nowMs: this.nowMs },
       {
@@ -140,7 +151,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     const finder = new AppendFinder({ appends, tailIndex, view });
     this.resolver = new IdResolver(finder, ids);
     this.reader = new MessageReader({
-      ...{ finder, appends, tail: this.tail, wal },
+      ...{ finder, appends, tail: this.tail, wal, pins: this.pins },
       damaged: (error) => this.damaged(error),
     });
   }

@@ -8,6 +8,7 @@ import { QueenError } from '../../common/errors.js';
 import { logIndex } from '../../common/ids.js';
 import { RecordGoneError } from '../../common/record-gone.js';
 import type { AppendFinder } from './append-finder.js';
+import type { ReadPins } from './collector/read-pins.js';
 import type { RecordPlace, StoredMessage } from './group.js';
 import type { AppendPlace, AppendRow, AppendRows, PayloadRange, WalPort } from './ports.js';
 import type { TailCache } from './tail-cache.js';
@@ -29,6 +30,8 @@ export interface MessageReaderParts {
   readonly appends: AppendRows;
   readonly tail: TailCache;
   readonly wal: WalPort;
+  /** Reads under way hold the files they may need. */
+  readonly pins?: ReadPins;
   damaged(error: Error): void;
 }
 
@@ -44,8 +47,26 @@ export class MessageReader {
   constructor(private readonly parts: MessageReaderParts) {}
 
   /** Messages of [first, last] that exist, ascending. */
-  async read(place: AppendPlace, first: number, last: number): Promise<StoredMessage[]> {
-    if (last < first) return [];
+  read(place: AppendPlace, first: number, last: number): Promise<StoredMessage[]> {
+    if (last < first) return Promise.resolve([]);
+    return this.held(() => this.readRange(place, first, last));
+  }
+
+  private async held<T>(read: () => Promise<T>): Promise<T> {
+    const { pins } = this.parts;
+    const epoch = pins?.enter() ?? 0;
+    try {
+      return await read();
+    } finally {
+      pins?.leave(epoch);
+    }
+  }
+
+  private async readRange(
+    place: AppendPlace,
+    first: number,
+    last: number,
+  ): Promise<StoredMessage[]> {
     const rows = await this.parts.finder.find(place, first, last);
     const pieces = rows
       .map((row) => pieceOf(row, first, last))
@@ -66,7 +87,11 @@ export class MessageReader {
   }
 
   /** One record by its place in the log. */
-  async readRecord({ entryIndex, start, length, crc }: RecordPlace): Promise<Uint8Array> {
+  readRecord(place: RecordPlace): Promise<Uint8Array> {
+    return this.held(() => this.readPlace(place));
+  }
+
+  private async readPlace({ entryIndex, start, length, crc }: RecordPlace): Promise<Uint8Array> {
     const range = { index: logIndex(entryIndex), start, length };
     let bytes = this.parts.tail.slice(range);
     try {

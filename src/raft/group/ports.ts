@@ -3,7 +3,7 @@
  * The group imports no storage, WAL or machine code; the wiring (`src/raft/*.ts`) adapts the real ones
  * and the tests bring doubles. Failures of a port reject or throw and poison the group.
  */
-import type { LogIndex, NodeId, PartitionId, Term } from '../../common/ids.js';
+import type { LogIndex, NodeId, PartitionId, QueueId, Term } from '../../common/ids.js';
 import type { GrantOutcome, PopTicket } from '../../machine/commands/catalogue.js';
 import type { AppliedEntry, IdIndexPort, Machine, MachineEvents } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
@@ -42,7 +42,58 @@ export interface WalPort {
   describe(range: PayloadRange): Promise<string>;
   /** Lets the raft log forget entries up to and including `index`. */
   purge(index: LogIndex): Promise<void>;
+  /** What is kept only for the messages in it; absent in doubles. */
+  readonly retired?: RetiredLog;
   close(): Promise<void>;
+}
+
+/** Segments the raft log has let go of. Calls that name one that is gone do nothing. */
+export interface RetiredLog {
+  segments(): readonly RetiredSegment[];
+  /** Visits every entry, in order; false when there is no such segment. */
+  read(
+    sequence: number,
+    work: {
+      readonly visit: (index: number, payload: Uint8Array) => void;
+      readonly breathe: Breathe;
+    },
+  ): Promise<boolean>;
+  /** Leaves the wanted entries only; answers the bytes won. */
+  rewrite(
+    sequence: number,
+    work: {
+      readonly keep: (index: number, payload: Uint8Array) => boolean;
+      readonly breathe: Breathe;
+    },
+  ): Promise<number>;
+  remove(sequences: readonly number[]): Promise<void>;
+}
+
+export type Breathe = () => Promise<void>;
+
+export interface RetiredSegment {
+  readonly sequence: number;
+  readonly revision: number;
+  /** First and last entry that count. */
+  readonly first: number;
+  readonly last: number;
+  readonly sizeBytes: number;
+}
+
+/** What in an entry may be kept for: told by whoever knows the commands. */
+export interface EntryContents {
+  /** Tells what the entry holds, in any order. */
+  visit(payload: Uint8Array, holder: ContentHolder): void;
+  /**
+   * Entries that rows name by themselves, whatever became of their partition (dead letters, timers):
+   * at least those of [first, last], in any order, perhaps more than once.
+   */
+  pinned(view: GroupView, first: number, last: number): AsyncIterable<number>;
+}
+
+export interface ContentHolder {
+  /** Messages of a partition: live while its first retained append lies at or before the entry. */
+  messages(partitionId: number, sizeBytes: number): void;
 }
 
 /** What identifies a checkpoint. */
@@ -135,9 +186,20 @@ export interface MachineParts {
   readonly garbage: Garbage;
   /** Largest recognition window in use, µs. */
   recognitionWindowMicros(): number;
+  /** For how long rows of trimmed appends of a queue are needed, µs; Infinity: they stay. */
+  rowWindowMicros(queueId: QueueId): number;
+  readonly dropped: DroppedPartitions;
+  readonly contents: EntryContents;
 }
 
 /** Deleted queues and purged tenants whose rows outside the columns are still in the store. */
+/** Rows that remember dropped partitions until their append rows are gone. */
+export interface DroppedPartitions {
+  readonly range: RowRange;
+  /** The append rows of the partition that such a row names. */
+  appendsOf(key: Uint8Array): RowRange;
+}
+
 export interface Garbage {
   /** Those whose columns are freed already. */
   purgeable(): readonly GarbagePile[];

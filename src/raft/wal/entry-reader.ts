@@ -115,13 +115,23 @@ export class EntryReader {
     read: (segment: Segment, reader: Reader, slot: number) => Promise<T>,
   ): Promise<T> {
     const { segments, readers } = this.state;
-    const segment = segments.find(index);
-    if (!segment) throw new EntryNotFoundError(index);
-    return readers.use(this.state.readable(segment), (reader) => {
-      const slot = reader.table.slotOf(index);
-      if (slot < 0) throw new EntryNotFoundError(index);
-      return read(segment, reader, slot);
-    });
+    for (;;) {
+      const segment = segments.find(index);
+      if (!segment) throw new EntryNotFoundError(index);
+      const readable = this.state.readable(segment);
+      try {
+        return await readers.use(readable, (reader) => {
+          const slot = reader.table.slotOf(index);
+          if (slot < 0) throw new EntryNotFoundError(index);
+          return read(segment, reader, slot);
+        });
+      } catch (error) {
+        // A file rewritten or removed between the look-up and the open is not damage.
+        const now = segments.find(index);
+        const isSame = now !== undefined && segments.path(now) === readable.path;
+        if (!(error instanceof WalDamageError) || isSame) throw error;
+      }
+    }
   }
 }
 
@@ -138,7 +148,7 @@ async function readExactly(reader: Reader, position: number, lengthBytes: number
 }
 
 /** `bytes` begins at the record and may go on beyond it. */
-function decodeEntry(
+export function decodeEntry(
   reader: Reader,
   at: { bytes: Buffer; position: number; index: number },
 ): StoredEntry {

@@ -102,6 +102,15 @@ export async function readWholeFile(port: FilePort, path: string): Promise<Buffe
   }
 }
 
+/** Unlinks a name; one that is gone already is no failure. */
+export async function unlinkIfPresent(port: FilePort, path: string): Promise<void> {
+  try {
+    await port.unlink(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
 /** Replaces a file so that after a crash the old or the new content is there, never a mix. */
 export async function replaceFile(
   port: FilePort,

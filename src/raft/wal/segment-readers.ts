@@ -29,6 +29,8 @@ interface Slot {
   readonly loading: Promise<Reader>;
   reader: Reader | undefined;
   uses: number;
+  /** Its file goes away: closed with its last use. */
+  doomed?: boolean;
 }
 
 export class SegmentReaders {
@@ -81,14 +83,17 @@ export class SegmentReaders {
       throw error;
     } finally {
       slot.uses -= 1;
+      if (slot.doomed === true && slot.uses === 0) await this.drop(segment.path);
       this.evict();
     }
   }
 
-  /** Forgets a segment whose file goes away; a read in progress keeps its open file. */
+  /** Forgets a segment whose file goes away; a read in progress keeps its file open until it ends. */
   async drop(path: string): Promise<void> {
     const slot = this.slots.get(path);
-    if (!slot || slot.uses > 0) return;
+    if (!slot) return;
+    slot.doomed = true;
+    if (slot.uses > 0) return;
     this.slots.delete(path);
     this.tableBytes -= slot.reader?.table.heldBytes ?? 0;
     await slot.reader?.file.close();

@@ -6,13 +6,14 @@
 import { logIndex, term, type LogIndex, type Term } from '../../common/ids.js';
 import { EntryReader } from './entry-reader.js';
 import type { WalPoisonedError } from './errors.js';
-import type { FilePort } from './file-port.js';
+import { unlinkIfPresent, type FilePort } from './file-port.js';
 import { LogState } from './log-state.js';
 import { readManifest, type SegmentRow } from './manifest.js';
 import { recoverWal } from './recovery.js';
 import { scrubSegments, type ScrubOptions, type ScrubReport } from './scrub.js';
+import { readRetired, writeRevision, type Breathe } from './retired.js';
 import { SegmentReaders } from './segment-readers.js';
-import { SegmentSet } from './segment-set.js';
+import { SegmentSet, type Segment } from './segment-set.js';
 import type { SyncedMarkFile } from './synced-mark.js';
 import { createWal, missingManifest, type WalSeed } from './wal-creation.js';
 import { WalWriter, withState } from './wal-writer.js';
@@ -231,27 +232,74 @@ export class Wal {
     });
   }
 
-  /** Deletes retired segments by sequence; others named are ignored. */
-  removeRetired(sequences: readonly number[]): Promise<void> {
+  /**
+   * Deletes retired segments by sequence; others named are ignored. Appends wait for two changes of the
+   * manifest, not for the files to go. After a failure a restart, or the same call, finishes it.
+   */
+  async removeRetired(sequences: readonly number[]): Promise<void> {
+    const { files, directory } = this.options;
+    const { segments, readers } = this.state;
+    const chosen = new Set(sequences);
+    const isMarked = ({ row }: Segment): boolean =>
+      row.state === 'removing' && chosen.has(row.sequence);
+    await this.writer.change(async () => {
+      const marked = segments.all.map((s) =>
+        s.row.state === 'retired' && chosen.has(s.row.sequence) ? withState(s, 'removing') : s,
+      );
+      if (marked.some(isMarked)) await segments.replace(marked);
+    });
+    const gone = segments.all.filter(isMarked);
+    if (gone.length === 0) return;
+    for (const segment of gone) {
+      await readers.drop(segments.path(segment));
+      await unlinkIfPresent(files, segments.path(segment));
+    }
+    await files.fsyncDir(directory);
+    await this.writer.change(() => segments.replace(segments.all.filter((s) => !isMarked(s))));
+  }
+
+  /** Visits the entries of a retired segment; false when there is none of that sequence. */
+  async readRetired(
+    sequence: number,
+    work: { readonly visit: (entry: StoredEntry) => void; readonly breathe: Breathe },
+  ): Promise<boolean> {
+    const segment = this.retired(sequence);
+    if (segment === undefined) return false;
+    await readRetired(this.state, segment, work);
+    return true;
+  }
+
+  /**
+   * Rewrites a retired segment with the entries `keep` wants. Only the swap is the writer's business,
+   * and a rewrite that fails before it changes nothing. Answers the bytes won.
+   */
+  async rewriteRetired(
+    sequence: number,
+    work: { readonly keep: (entry: StoredEntry) => boolean; readonly breathe: Breathe },
+  ): Promise<number> {
     const { files, directory } = this.options;
     const { state, writer } = this;
-    const chosen = new Set(sequences);
-    return writer.change(async () => {
-      const { segments, readers } = state;
-      const gone = segments.all.filter(
-        (s) => s.row.state === 'retired' && chosen.has(s.row.sequence),
-      );
-      if (gone.length === 0) return;
-      const kept = segments.all.filter((s) => !gone.includes(s));
-      const marked = segments.all.map((s) => (gone.includes(s) ? withState(s, 'removing') : s));
-      await segments.replace(marked);
-      for (const segment of gone) {
-        await readers.drop(segments.path(segment));
-        await files.unlink(segments.path(segment));
-      }
-      await files.fsyncDir(directory);
-      await segments.replace(kept);
+    const { segments, readers } = state;
+    const segment = this.retired(sequence);
+    if (segment === undefined) return 0;
+    const row = await writeRevision({ files, directory, state, segment, ...work });
+    let swapped = false;
+    await writer.change(async () => {
+      swapped = segments.all.includes(segment);
+      if (!swapped) return;
+      await segments.replace(segments.all.map((s) => (s === segment ? { ...segment, row } : s)));
     });
+    const stale = swapped ? segments.path(segment) : segments.path({ ...segment, row });
+    await readers.drop(stale);
+    await unlinkIfPresent(files, stale);
+    await files.fsyncDir(directory);
+    return swapped ? segment.row.sizeBytes - row.sizeBytes : 0;
+  }
+
+  private retired(sequence: number): Segment | undefined {
+    return this.state.segments.all.find(
+      ({ row }) => row.sequence === sequence && row.state === 'retired',
+    );
   }
 
   /** All segments, ascending; the ranges of the active one are as of now. */

@@ -11,6 +11,8 @@ import type { Tables } from '../../../machine/tables/tables.js';
 import { AppendFinder } from '../append-finder.js';
 import { ApplyLoop } from '../apply-loop.js';
 import { Checkpointer } from '../checkpointer.js';
+import type { CollectorOptions } from '../collector/collector.js';
+import { ReadPins } from '../collector/read-pins.js';
 import { EventHub } from '../event-hub.js';
 import type { GroupView, RecordPlace, StoredMessage } from '../group.js';
 import { IdResolver, type ResolvedIds } from '../id-resolver.js';
@@ -31,6 +33,8 @@ export interface StateSideParts {
   readonly machine: MachineParts;
   readonly tailIndex: TailIndex;
   readonly tailCacheBytes: number;
+  /** Absent: log segments are never freed. */
+  readonly collector?: CollectorOptions;
 }
 
 export interface StateSideHooks {
@@ -49,6 +53,7 @@ export class StateSide {
   readonly apply: ApplyLoop;
   readonly checkpointer: Checkpointer;
   readonly maintenance: Maintenance;
+  readonly pins = new ReadPins();
   private readonly reader: MessageReader;
   private readonly resolver: IdResolver;
 
@@ -63,13 +68,19 @@ export class StateSide {
     this.tail = new TailCache(parts.tailCacheBytes);
     this.checkpointer = new Checkpointer({
       ...{ parts: machine, rows, store, ids, nowMs },
-      nowMicros: () => hooks.nowMicros(),
       // A cluster keeps its raft log: a member that was away catches up from it.
       purge: () => Promise.resolve(),
       failed: (error) => hooks.failed(error),
     });
     const view = (): Promise<GroupView> => this.view();
-    this.maintenance = new Maintenance({ machine, rows, log: parts.log, view });
+    const { retired } = wal;
+    const { collector: options } = parts;
+    this.maintenance = new Maintenance({
+      ...{ machine, rows, log: parts.log, view },
+      ...(retired === undefined || options === undefined
+        ? {}
+        : { collecting: { retired, store, pins: this.pins, nowMs: nowMs, options } }),
+    });
     this.apply = new ApplyLoop(
       { parts: machine, rows, ids, outcomes: hooks.outcomes, events: this.events, nowMs },
       {
@@ -82,7 +93,7 @@ export class StateSide {
     const finder = new AppendFinder({ appends, tailIndex: parts.tailIndex, view });
     this.resolver = new IdResolver(finder, ids);
     this.reader = new MessageReader({
-      ...{ finder, appends, tail: this.tail, wal },
+      ...{ finder, appends, tail: this.tail, wal, pins: this.pins },
       damaged: (error) => hooks.failed(error),
     });
   }

@@ -1,0 +1,40 @@
+/**
+ * What log entries are kept for, as the collector asks: the partitions an entry's append groups name
+ * today, and the entries that dead letters and pending timers name. A name that leads to a newer
+ * partition is no harm: its log begins later, so the entry is dead for it all the same.
+ */
+import { decodeDeadLetterRow } from '../machine/tables/dead-letter-row.js';
+import { visitAppendedGroups } from '../machine/commands/contents.js';
+import { KEYSPACE, keyspaceRange } from '../machine/tables/keyspaces.js';
+import type { Tables } from '../machine/tables/tables.js';
+import { timerLogReferences } from '../reads/timers.js';
+import type { EntryContents } from './group/ports.js';
+import type { GroupView } from './group/group.js';
+
+export function entryContents(tables: Tables): EntryContents {
+  const { names, queues, partitions } = tables;
+  return {
+    visit: (payload, holder) => {
+      visitAppendedGroups(payload, ({ tenant, queue, partition, sizeBytes }) => {
+        const tenantId = names.tenant(tenant);
+        const row = tenantId === undefined ? undefined : queues.find(tenantId, queue);
+        const slot = row === undefined ? -1 : partitions.find(row.id, partition);
+        if (slot >= 0) holder.messages(partitions.id(slot), sizeBytes);
+      });
+    },
+    pinned: pinnedEntries,
+  };
+}
+
+async function* pinnedEntries(
+  view: GroupView,
+  first: number,
+  last: number,
+): AsyncGenerator<number> {
+  for await (const [, value] of view.iterate(keyspaceRange(KEYSPACE.deadLetters))) {
+    yield decodeDeadLetterRow(value).entryIndex;
+  }
+  for await (const reference of timerLogReferences(view, { from: first, until: last + 1 })) {
+    yield reference.entryIndex;
+  }
+}

@@ -1,0 +1,156 @@
+/** Retired segments on the real file system: read, rewritten, removed, also under readers and restarts. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { logIndex, nodeId, term } from '../../common/ids.js';
+import { NodeFilePort, Wal, type WalOptions } from './index.js';
+
+const identity = { clusterId: 'c1', nodeId: nodeId(1), directoryId: '0123456789abcdef'.repeat(2) };
+const ENTRIES = 40;
+const breathe = (): Promise<void> => Promise.resolve();
+
+const payloadOf = (index: number): string => `${index}`.padEnd(500, '.');
+
+describe('retired segments', () => {
+  let root: string;
+  let options: WalOptions;
+  let wal: Wal;
+
+  beforeEach(async () => {
+    root = mkdtempSync(join(tmpdir(), 'queen-retired-'));
+    options = {
+      files: new NodeFilePort(),
+      directory: join(root, 'wal'),
+      identity,
+      create: {},
+      segmentBytes: 4096,
+    };
+    wal = await Wal.open(options);
+    for (let i = 1; i <= ENTRIES; i += 1) {
+      const parts = [Buffer.from(payloadOf(i))];
+      await wal.append({
+        entries: [{ index: logIndex(i), term: term(1 + (i >> 3)), kind: 'normal', parts }],
+      });
+    }
+    wal.setCommit(logIndex(ENTRIES));
+    await wal.releaseTo(logIndex(ENTRIES));
+  });
+
+  afterEach(async () => {
+    await wal.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  const reopen = async (): Promise<void> => {
+    await wal.close();
+    wal = await Wal.open({ ...options, create: undefined as never });
+  };
+  const retired = () => wal.segments().filter(({ state }) => state === 'retired');
+  const files = (): string[] =>
+    readdirSync(join(root, 'wal'))
+      .filter((name) => name.endsWith('.seg'))
+      .sort();
+  const indexesOf = async (sequence: number): Promise<number[]> => {
+    const seen: number[] = [];
+    await wal.readRetired(sequence, { visit: ({ index }) => seen.push(index), breathe });
+    return seen;
+  };
+  const read = async (index: number): Promise<string> =>
+    (await wal.readEntry(logIndex(index))).payload.toString();
+  const scrub = () => {
+    const damages: string[] = [];
+    const onDamage = (damage: Error): number => damages.push(damage.message);
+    return wal.scrub({ bytesPerSecond: 1e12, onDamage }).then(() => damages);
+  };
+
+  it('are read entry by entry', async () => {
+    const [first] = retired();
+    expect(await indexesOf(first!.sequence)).toEqual(
+      Array.from({ length: first!.last - first!.first + 1 }, (_, i) => first!.first + i),
+    );
+    expect(await wal.readRetired(999, { visit: () => undefined, breathe })).toBe(false);
+  });
+
+  it('keep what is wanted, where it was, through a restart and another rewrite', async () => {
+    const [first] = retired();
+    const { sequence } = first!;
+    const all = await indexesOf(sequence);
+    const odd = all.filter((index) => index % 2 === 1);
+    const won = await wal.rewriteRetired(sequence, {
+      keep: ({ index }) => index % 2 === 1,
+      breathe,
+    });
+    expect(won).toBeGreaterThan(500 * (all.length - odd.length));
+    for (let restart = 0; restart < 2; restart += 1) {
+      expect(await indexesOf(sequence)).toEqual(odd);
+      expect(files()[0]).toMatch(/-r1\.seg$/);
+      for (const index of odd) expect(await read(index)).toBe(payloadOf(index));
+      await expect(wal.readEntry(logIndex(all.find((i) => i % 2 === 0)!))).rejects.toThrow(
+        'is not in',
+      );
+      expect((await wal.readRange(logIndex(odd[0]!), 0, 2)).toString()).toBe(
+        payloadOf(odd[0]!).slice(0, 2),
+      );
+      expect(await scrub()).toEqual([]);
+      await reopen();
+    }
+    await wal.rewriteRetired(sequence, { keep: ({ index }) => index === odd[0], breathe });
+    await reopen();
+    expect(await indexesOf(sequence)).toEqual([odd[0]]);
+    expect(await read(ENTRIES)).toBe(payloadOf(ENTRIES));
+  });
+
+  it('go with their files, and only they', async () => {
+    const gone = retired().map(({ sequence }) => sequence);
+    const live = wal.segments().length - gone.length;
+    await wal.removeRetired([...gone, wal.segments().at(-1)!.sequence, 999]);
+    expect(files()).toHaveLength(live);
+    await reopen();
+    expect(wal.segments()).toHaveLength(live);
+    await expect(wal.readEntry(logIndex(1))).rejects.toThrow('entry 1 is not in');
+    expect(await read(ENTRIES)).toBe(payloadOf(ENTRIES));
+  });
+
+  it('are gone for readers, never damaged, while they go', async () => {
+    const reads: Promise<unknown>[] = [];
+    const last = retired().at(-1)!.last;
+    const work = (async () => {
+      for (const { sequence } of retired()) {
+        await wal.rewriteRetired(sequence, { keep: ({ index }) => index % 2 === 1, breathe });
+      }
+      await wal.removeRetired(retired().map(({ sequence }) => sequence));
+    })();
+    let isDone = false;
+    void work.finally(() => (isDone = true));
+    while (!isDone) {
+      for (let index = 1; index <= last; index += 1) {
+        reads.push(
+          read(index).then(
+            (text) => expect(text).toBe(payloadOf(index)),
+            (error: Error) => expect(error.name).toBe('EntryNotFoundError'),
+          ),
+        );
+      }
+      await Promise.all(reads.splice(0));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await work;
+    await Promise.all(reads);
+    expect(files()).toHaveLength(wal.segments().length);
+  });
+
+  it('survive a rewrite that fails, and what it leaves', async () => {
+    const [first] = retired();
+    const failing = wal.rewriteRetired(first!.sequence, {
+      keep: () => true,
+      breathe: () => Promise.reject(new Error('stopped')),
+    });
+    await expect(failing).rejects.toThrow('stopped');
+    expect(files().some((name) => name.includes('-r'))).toBe(false);
+    const leftover = files()[0]!.replace('.seg', '-r1.seg');
+    writeFileSync(join(root, 'wal', leftover), 'half a rewrite');
+    await reopen();
+    expect(files()).not.toContain(leftover);
+    expect(await indexesOf(first!.sequence)).toHaveLength(first!.last - first!.first + 1);
+  });
+});
