@@ -127,8 +127,9 @@ function connectPeers(
 ): PeerNetwork {
   const { raft, server } = config;
   const listen = raft.listen ?? { host: '127.0.0.1', port: 0 };
-  if (raft.token === null && !LOOPBACK.has(listen.host) && raft.peers.length > 1) {
-    log.warn('the raft port listens beyond loopback without QUEEN_RAFT_TOKEN', {});
+  const isOpen = raft.token === null && raft.tlsCa === null;
+  if (isOpen && !LOOPBACK.has(listen.host) && raft.peers.length > 1) {
+    log.warn('the raft port listens beyond loopback without QUEEN_RAFT_TOKEN and TLS', {});
   }
   return new PeerNetwork({
     self: nodeId(raft.nodeId),

@@ -72,7 +72,7 @@ class FuzzRun {
       await Promise.all(batch.map((request) => this.one(document, request)));
       if (at % HEALTH_EVERY === 0) await this.checkHealth();
       if (at === Math.floor(batches / 4)) early = await this.rssBytes();
-      if (at % 250 === 249) this.options.say?.(`${this.sent} requests, ${this.faults.size} faults`);
+      if (at % 250 === 249) await this.sayWhere();
     }
     await this.checkHealth();
     const { sent, byStatus } = this;
@@ -82,6 +82,13 @@ class FuzzRun {
 
   close(): void {
     this.agent.destroy();
+  }
+
+  private async sayWhere(): Promise<void> {
+    const { say } = this.options;
+    if (say === undefined) return;
+    const rss = Math.round((await this.rssBytes()) / MIB);
+    say(`${this.sent} requests, ${this.faults.size} kinds of faults, ${rss} MiB`);
   }
 
   private async one(document: ApiDocument, request: FuzzRequest): Promise<void> {
