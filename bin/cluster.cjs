@@ -14,6 +14,8 @@ const IDS = [1, 2, 3];
 const POLL_MS = 500;
 const REPEAT_MS = 1000;
 const STOP_MS = 30_000;
+/** A node has received a snapshot and is to be started again to load it. */
+const EXIT_RELOAD = 75;
 
 const httpPort = (id) => id * 10_000 + 6632;
 const raftPort = (id) => id * 10_000 + 7400;
@@ -51,6 +53,10 @@ function startNode(id) {
   child.on('exit', (code, signal) => {
     console.log(`node ${id} ended (${signal ?? code})`);
     nodes.delete(id);
+    if (code === EXIT_RELOAD && !stopping) {
+      nodes.set(id, startNode(id));
+      return;
+    }
     if (!stopping && nodes.size === 0) process.exit(1);
   });
   return child;

@@ -10,6 +10,7 @@ import { MACHINE_VERSION } from '../machine/machine.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
 import { handOver, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
+import { readMembers } from './group/cluster/members.js';
 import { LocalGroup } from './group/local-group.js';
 import type { GroupFigures } from './group-figures.js';
 
@@ -37,6 +38,7 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
   const undo: Undo = [() => lock.release()];
   try {
     const files = await openGroupFiles(options, undo);
+    await refuseMember(directory, files);
     const group = buildGroup(options, files);
     files.damaged.report = (error) => group.damaged(error);
     handOver(undo, files, () => group.stop());
@@ -48,6 +50,16 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
     await unwind(undo, options.log);
     throw error;
   }
+}
+
+/** A directory that has become a cluster member's never serves alone again by accident. */
+async function refuseMember(directory: string, files: GroupFiles): Promise<void> {
+  const members = await readMembers(files.store, files.machine.membersRange);
+  if (members === null) return;
+  throw new Error(
+    `the data directory ${directory} belongs to a member of a cluster (voters ` +
+      `${members.config.voters.join(', ')}): start it with QUEEN_RAFT_REPLICATOR=openraft`,
+  );
 }
 
 function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {

@@ -30,31 +30,48 @@ export const QUICK: ClusterTiming = {
   bootWaitMs: 10_000,
 };
 
+export interface StartOptions {
+  readonly join?: boolean;
+  readonly directory?: string;
+  readonly segmentBytes?: number;
+  readonly timing?: Partial<ClusterTiming>;
+  /** Fills the harness's directory before the first start. */
+  readonly prepare?: (directory: string) => Promise<void>;
+}
+
 export class ClusterHarness {
   readonly network = new MemoryNetwork();
   readonly lines: (LoggedLine & { readonly node: number })[] = [];
   private readonly members = new Map<number, OpenedClusterGroup>();
+  /** Nodes that ended to load a snapshot, as often as they did. */
+  readonly reloads: number[] = [];
 
   private constructor(
     readonly directory: string,
     readonly ids: readonly number[],
   ) {}
 
-  static async create(size = 3): Promise<ClusterHarness> {
+  static async create(size = 3, options: StartOptions = {}): Promise<ClusterHarness> {
     const directory = await mkdtemp(join(tmpdir(), 'queen-cluster-'));
     const ids = Array.from({ length: size }, (_, i) => i + 1);
     const harness = new ClusterHarness(directory, ids);
-    await Promise.all(ids.map((id) => harness.start(id)));
+    await options.prepare?.(directory);
+    await Promise.all(ids.map((id) => harness.start(id, options)));
     return harness;
   }
 
-  async start(id: number): Promise<void> {
+  async start(id: number, options: StartOptions = {}): Promise<void> {
     const opened = await openClusterGroup({
-      directory: join(this.directory, `n${id}`),
+      directory: options.directory ?? join(this.directory, `n${id}`),
       nodeId: id,
       clusterId: 'test',
       voters: this.ids,
-      timing: QUICK,
+      join: options.join === true,
+      restart: () => {
+        this.reloads.push(id);
+      },
+      timing: { ...QUICK, ...options.timing },
+      ...(options.segmentBytes === undefined ? {} : { segmentBytes: options.segmentBytes }),
       checkpointMs: 50,
       diskGate: null,
       log: this.log(id),

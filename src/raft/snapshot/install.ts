@@ -43,6 +43,8 @@ export interface InstallOptions {
   /** False while the directory was never used: it has no log yet. */
   readonly ready: boolean;
   readonly log: GroupLog;
+  /** Called between two changes of the directory; tests end the start there. */
+  readonly step?: () => void;
 }
 
 /** True when a snapshot was loaded. Leftovers of snapshots that do not count are removed. */
@@ -60,10 +62,13 @@ export async function installPending(options: InstallOptions): Promise<boolean> 
   if (text === undefined) throw new Error(`${descriptorPath} is missing; ${PENDING_FILE} names it`);
   const descriptor = decodeDescriptor(descriptorPath, text);
   if (!(await exists(join(staged, NEW, READY_FILE)))) await build(options, staged, descriptor);
-  await swap(directory, join(staged, NEW));
+  const step = options.step ?? ((): void => undefined);
+  await swap(directory, join(staged, NEW), step);
   if (!options.ready) await markDirectoryReady(files, directory, options.identity);
+  step();
   await unlink(path);
   await syncDirectory(directory);
+  step();
   await removeLeftovers(join(directory, SNAPSHOTS_DIRECTORY), null);
   options.log.info('raft: a received snapshot was loaded', { index: descriptor.appliedIndex });
   return true;
@@ -76,17 +81,20 @@ function pendingName(path: string, bytes: Buffer): string {
 }
 
 async function build(
-  { directory, identity, ready }: InstallOptions,
+  { directory, identity, ready, step }: InstallOptions,
   staged: string,
   descriptor: SnapshotDescriptor,
 ): Promise<void> {
   const target = join(staged, NEW);
   await rm(target, { recursive: true, force: true });
   await mkdir(target);
+  step?.();
   await buildStore(target, staged, descriptor);
+  step?.();
   const old = ready ? await oldHardState(directory, identity) : null;
   await buildLog(target, staged, { identity, descriptor, old });
   await syncDirectory(target);
+  step?.();
   await writeSynced(join(target, READY_FILE), new Uint8Array(0));
   await syncDirectory(target);
 }
@@ -172,7 +180,7 @@ async function oldHardState(directory: string, identity: DirectoryIdentity): Pro
   return hardState;
 }
 
-async function swap(directory: string, source: string): Promise<void> {
+async function swap(directory: string, source: string, step: () => void): Promise<void> {
   const replaced = join(directory, SNAPSHOTS_DIRECTORY, REPLACED);
   await mkdir(replaced, { recursive: true });
   for (const name of MOVED_OUT) {
@@ -182,8 +190,11 @@ async function swap(directory: string, source: string): Promise<void> {
     await rm(join(replaced, name), { recursive: true, force: true });
     if (await exists(join(directory, name))) {
       await rename(join(directory, name), join(replaced, name));
+      step();
     }
-    if (isNew) await rename(join(source, name), join(directory, name));
+    if (!isNew) continue;
+    await rename(join(source, name), join(directory, name));
+    step();
   }
   await syncDirectory(source);
   await syncDirectory(directory);

@@ -335,6 +335,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     divergence.applied(entry.index, this.parts.machine.machine.digest());
     if (role.establish(entry.term)) this.serve();
     rounds.applied(entry.index);
+    this.own.waiters.applied(entry.index);
     state.checkpointer.poll();
   }
 
@@ -462,7 +463,8 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   }
 
   private answerAll(): void {
-    const { intake, rounds, pops, sessions } = this.own;
+    const { intake, rounds, pops, sessions, waiters } = this.own;
+    waiters.stop();
     intake.failAll(sentAwayError);
     rounds.failAll(() => new QueenError('retry'));
     pops.failAll(() => new QueenError('retry'));

@@ -14,6 +14,7 @@ import { DeadlineWheel } from '../deadline-wheel.js';
 import { patchCommand } from '../entry-payload.js';
 import { Intake } from '../intake.js';
 import type { DispatcherPort, LogEntry } from '../ports.js';
+import { AppliedWaiters } from './applied-waiters.js';
 import { Caretaker } from './caretaker.js';
 import type { ClusterGroupParts } from './cluster-parts.js';
 import { CommandRoutes } from './command-routes.js';
@@ -98,6 +99,7 @@ export class ClusterWiring {
   readonly rounds: ReadRounds;
   readonly pops: PopRouter;
   readonly popServer: PopServer;
+  readonly waiters: AppliedWaiters;
   readonly sessions: SessionOpener;
   readonly divergence: DivergenceWatch;
   readonly stable: StableLog;
@@ -128,8 +130,13 @@ export class ClusterWiring {
     this.routes = this.buildRoutes();
     this.rounds = this.buildRounds();
     this.pops = this.buildPops();
+    this.waiters = new AppliedWaiters({
+      commit: () => this.loop.status().commit,
+      applied: () => this.state.appliedIndex,
+    });
     this.popServer = new PopServer({
       nowMs: this.nowMs,
+      caughtUp: () => this.waiters.caughtUp(),
       dispatcher: () => host.servingDispatcher(),
       isQuorumFresh: () => this.isQuorumFresh(),
       mayGrant: (node) => {

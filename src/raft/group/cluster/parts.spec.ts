@@ -11,6 +11,7 @@ import type { Call } from '../call.js';
 import { DeadlineWheel } from '../deadline-wheel.js';
 import { Intake } from '../intake.js';
 import type { DispatchAnswer, DispatcherPort } from '../ports.js';
+import { AppliedWaiters } from './applied-waiters.js';
 import { DivergenceWatch } from './divergence-watch.js';
 import { DurableLog } from './durable-log.js';
 import { peerHandlers, type PeerDeskParts } from './peer-desk.js';
@@ -313,7 +314,7 @@ describe('pop server', () => {
   };
   const pop = { ticket: { session: 1, sequence: 1 }, remainingMs: 1_000 } as ForwardedPop;
 
-  function serverOf(health: { fresh: boolean; mayGrant: boolean }) {
+  function serverOf(health: { fresh: boolean; mayGrant: boolean; behind?: Promise<void> }) {
     const replies: PopReply[] = [];
     const waiting: ((answer: DispatchAnswer) => void)[] = [];
     const dispatcher: DispatcherPort = {
@@ -326,6 +327,7 @@ describe('pop server', () => {
       dispatcher: () => dispatcher,
       isQuorumFresh: () => health.fresh,
       mayGrant: () => health.mayGrant,
+      caughtUp: () => health.behind,
     });
     return { server, replies, waiting, reply: (reply: PopReply) => replies.push(reply) };
   }
@@ -338,6 +340,19 @@ describe('pop server', () => {
     await settle();
     expect(replies).toMatchObject([{ kind: 'refused' }]);
     expect(server.waitingPops).toBe(0);
+  });
+
+  it('asks the dispatcher only once all that was committed is applied', async () => {
+    const waiters: (() => void)[] = [];
+    const behind = new Promise<void>((resolve) => waiters.push(resolve));
+    const health = { fresh: true, mayGrant: true, behind };
+    const { server, waiting, reply } = serverOf(health);
+    server.serve(B, pop, reply);
+    await settle();
+    expect(waiting).toHaveLength(0);
+    waiters.shift()?.();
+    await settle();
+    expect(waiting).toHaveLength(1);
   });
 
   it('sends away the pops of a node that could not deliver', () => {
@@ -419,5 +434,24 @@ describe('divergence watch', () => {
     watch.received(A, report(1));
     watch.received(C, report(2));
     expect(diverged).toEqual([]);
+  });
+});
+
+describe('applied waiters', () => {
+  it('wait for the commit of the moment they came, no longer', async () => {
+    let [commit, applied] = [5, 5];
+    const waiters = new AppliedWaiters({ commit: () => commit, applied: () => applied });
+    expect(waiters.caughtUp()).toBeUndefined();
+    commit = 7;
+    const done: number[] = [];
+    void waiters.caughtUp()?.then(() => done.push(7));
+    commit = 9;
+    void waiters.caughtUp()?.then(() => done.push(9));
+    for (applied = 6; applied <= 7; applied += 1) waiters.applied(applied);
+    await settle();
+    expect(done).toEqual([7]);
+    waiters.stop();
+    await settle();
+    expect(done).toEqual([7, 9]);
   });
 });

@@ -6,7 +6,7 @@
  */
 import type { NodeId } from '../../../common/ids.js';
 import type { PopTicket } from '../../../machine/commands/catalogue.js';
-import type { DispatcherPort } from '../ports.js';
+import type { DispatchAnswer, DispatcherPort } from '../ports.js';
 import type { ForwardedPop, PopReply } from './peer-port.js';
 
 /** Forwarded pops waiting here; one more is answered `overloaded`. */
@@ -20,6 +20,8 @@ export interface PopServerPort {
   isQuorumFresh(): boolean;
   /** The node can deliver a grant: heard recently, not far behind. */
   mayGrant(node: NodeId): boolean;
+  /** Resolves when all that is committed now is applied here; undefined when it is. */
+  caughtUp(): Promise<void> | undefined;
 }
 
 const REFUSED: PopReply = { kind: 'refused', code: 'retry' };
@@ -62,7 +64,11 @@ export class PopServer {
       this.forget(from, key);
       reply(answer);
     };
-    dispatcher.pop(pop.request, pop.ticket, { deadlineMs, signal }).then(
+    const ask = (): Promise<DispatchAnswer> =>
+      dispatcher.pop(pop.request, pop.ticket, { deadlineMs, signal });
+    // What its node had applied when it asked must count here as well.
+    const behind = this.port.caughtUp();
+    (behind === undefined ? ask() : behind.then(ask)).then(
       (answer) => {
         const trusted = answer.granted || this.port.isQuorumFresh();
         finish(trusted ? { kind: 'answer', answer } : REFUSED);
