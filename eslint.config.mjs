@@ -53,6 +53,7 @@ export default tseslint.config(
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs' } },
   {
     files: ['src/**/*.ts', 'test/**/*.ts', 'bin/**/*.ts'],
+    ignores: ['src/dashboard/web/**'],
     plugins: { '@typescript-eslint': tseslint.plugin },
     languageOptions: {
       parser: tseslint.parser,
@@ -61,8 +62,21 @@ export default tseslint.config(
     rules: { ...typed, ...sizes },
   },
   {
+    // The dashboard's source runs in browsers and has a TypeScript project of its own.
+    files: ['src/dashboard/web/**/*.ts'],
+    plugins: { '@typescript-eslint': tseslint.plugin },
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: {
+        project: './src/dashboard/web/tsconfig.json',
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: { ...typed, ...sizes },
+  },
+  {
     files: ['src/**/*.ts'],
-    ignores: ['**/*.spec.ts'],
+    ignores: ['**/*.spec.ts', 'src/dashboard/web/**'],
     rules: { '@typescript-eslint/explicit-module-boundary-types': 'error' },
   },
   {

@@ -7,6 +7,7 @@ import type { QueenConfig } from './config/index.js';
 import { ConfigModule } from './config/index.js';
 import { ConsumerGroupsModule } from './consumer-groups/consumer-groups.module.js';
 import { CoordinatorsModule } from './coordinators/coordinators.module.js';
+import { DashboardModule } from './dashboard/dashboard.module.js';
 import { DlqModule } from './dlq/dlq.module.js';
 import { EphemeralModule } from './ephemeral/ephemeral.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -57,6 +58,7 @@ export class AppModule {
         MetricsModule,
         AdminModule,
         MembershipModule,
+        DashboardModule,
       ],
     };
   }

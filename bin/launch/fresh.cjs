@@ -34,6 +34,8 @@ function newestMs(path) {
 }
 
 function isBuilt(root) {
+  const page = join(root, 'dist', 'dashboard', 'public', 'index.html');
+  if (existsSync(join(root, 'src', 'dashboard')) && !existsSync(page)) return false;
   const builtMs = newestMs(join(root, 'dist', 'main.js'));
   return BUILD_INPUTS.every((name) => newestMs(join(root, name)) <= builtMs);
 }

@@ -11,4 +11,5 @@ export {
   type Examples,
   type Refusals,
 } from './responses.js';
+export { PAGE_HEADERS } from './security-headers.js';
 export { ANY_JSON, COUNT, LEASE_TEXT, PARTITION_NUMBER, TIMESTAMP, UUID_TEXT } from './schemas.js';

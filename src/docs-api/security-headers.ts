@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-const HEADERS = {
+export const PAGE_HEADERS = {
   // Swagger UI sets styles inline; scripts come from this origin only.
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
@@ -29,6 +29,6 @@ export function secureRoutes(fastify: FastifyInstance, path: string): void {
 }
 
 function setHeaders(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  void reply.headers(HEADERS);
+  void reply.headers(PAGE_HEADERS);
   done();
 }

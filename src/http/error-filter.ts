@@ -12,6 +12,7 @@ import type { TargetLogger } from '../logging/index.js';
 import { sendJson, sendText } from './answers.js';
 import { BodyTooLargeError, SlowBodyError } from './body-reader.js';
 import { KnownRoutes } from './known-routes.js';
+import { PageFallback } from './page-fallback.js';
 import { QueryTextError } from './query.js';
 import { HTTP_LOGGER } from './tokens.js';
 
@@ -24,6 +25,7 @@ interface FrameworkError {
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly routes: KnownRoutes,
+    private readonly fallback: PageFallback,
     @Inject(HTTP_LOGGER) private readonly logger: TargetLogger,
   ) {}
 
@@ -50,6 +52,8 @@ export class ErrorFilter implements ExceptionFilter {
     const methods = this.routes.methodsOf(path);
     if (methods.length > 0 && !methods.includes(request.method)) {
       void reply.code(405).header('allow', methods.join(', ')).send();
+    } else if (this.fallback.answers(request, reply)) {
+      return;
     } else if (path.startsWith('/api/')) {
       sendJson(reply, 404, { code: 'no_such_route', error: 'not found', path });
     } else {

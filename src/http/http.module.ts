@@ -12,6 +12,7 @@ import { EphemeralFigures } from './ephemeral-figures.js';
 import { ErrorFilter } from './error-filter.js';
 import { KnownRoutes } from './known-routes.js';
 import { systemClock, systemRandom } from '../config/index.js';
+import { PageFallback } from './page-fallback.js';
 import { HTTP_LOGGER, MESSAGE_IDS } from './tokens.js';
 import { Traffic } from './traffic.js';
 import { TransactionPlugs } from './transaction-plugs.js';
@@ -30,6 +31,7 @@ export class HttpModule {
       providers: [
         { provide: KnownRoutes, useValue: parts.routes },
         { provide: Admission, useValue: parts.admission },
+        PageFallback,
         Traffic,
         TransactionPlugs,
         EphemeralFigures,
@@ -41,7 +43,15 @@ export class HttpModule {
         },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
-      exports: [Admission, Traffic, TransactionPlugs, EphemeralFigures, HTTP_LOGGER, MESSAGE_IDS],
+      exports: [
+        Admission,
+        PageFallback,
+        Traffic,
+        TransactionPlugs,
+        EphemeralFigures,
+        HTTP_LOGGER,
+        MESSAGE_IDS,
+      ],
     };
   }
 }
