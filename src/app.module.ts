@@ -15,6 +15,7 @@ import { StatusModule } from './health/status.module.js';
 import type { HttpParts } from './http/http.module.js';
 import { HttpModule } from './http/http.module.js';
 import { KvModule } from './kv/kv.module.js';
+import { LocksModule } from './locks/locks.module.js';
 import { LeasesModule } from './leases/leases.module.js';
 import type { Logger } from './logging/index.js';
 import { LoggingModule } from './logging/index.js';
@@ -53,6 +54,7 @@ export class AppModule {
         MessagesModule,
         EphemeralModule,
         KvModule,
+        LocksModule,
         HealthModule,
         StatusModule,
         MetricsModule,
