@@ -1,6 +1,7 @@
 /** The list of modules; nothing else. */
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AdminModule } from './admin/admin.module.js';
+import { ControlsModule } from './admin/controls/controls.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import type { BuiltAuth } from './auth/build.js';
 import type { QueenConfig } from './config/index.js';
@@ -59,6 +60,7 @@ export class AppModule {
         StatusModule,
         MetricsModule,
         AdminModule,
+        ControlsModule,
         MembershipModule,
         DashboardModule,
       ],

@@ -21,7 +21,8 @@ export function describeAccess(app: INestApplication, document: OpenAPIObject): 
     for (const method of METHODS) {
       const operation = item[method];
       if (operation === undefined) continue;
-      const level = levels.get(operation.operationId ?? '');
+      // A method behind several paths is scanned as `method[0]`, `method[1]`, …
+      const level = levels.get(operation.operationId?.replace(/\[\d+\]$/, '') ?? '');
       if (level === undefined) throw new Error(`${operation.operationId} declares no access level`);
       const text = operation.description ?? '';
       operation.description = `${text}${text === '' ? '' : '\n\n'}Access level: \`${level}\`.`;

@@ -5,6 +5,7 @@
  *
  *   plan(json, call)  checks and gates the array; throws TransactionRefusal
  *   section()         the bytes of its section; asked again when the command is prepared again
+ *   onApplied, readResults, release   for results that are read from the state at the call's place
  *   writeResult       the fields of one result behind {"index":n,"type":"kv","opIndex":i
  *   writeRollback     the fields a rollback of its section adds to the answer
  *
@@ -13,6 +14,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { JsonWriter } from '../common/json/json-writer.js';
+import type { Outcome } from '../machine/commands/catalogue.js';
 import type {
   TransactionOutcomes,
   TransactionRollback,
@@ -50,6 +52,12 @@ export interface PlannedOperations {
   readonly growing: boolean;
   /** Body of its section; called again after a `reprepare`. */
   section(): Uint8Array | Promise<Uint8Array>;
+  /** In the middle of apply, before anything later is applied: take what is read later, no more. */
+  onApplied?(outcome: Outcome): void;
+  /** What takes time, before the results are written. */
+  readResults?(outcomes: Readonly<TransactionOutcomes>): Promise<void>;
+  /** In the end, whatever came. */
+  release?(): Promise<void>;
   /** Fields of the i-th result, each with a comma in front. */
   writeResult(out: JsonWriter, i: number, outcomes: Readonly<TransactionOutcomes>): void;
   /** Fields it adds to a rollback of its section, each with a comma in front. */

@@ -61,7 +61,7 @@ export class KvService {
     const writer = new JsonWriter().ascii('{"results":[');
     answer.results.forEach((result, index) => {
       if (index > 0) writer.ascii(',');
-      writeKvElement(writer, { index }, { operation: operations[index] as KvOperation, result });
+      writeKvElement(writer, index, { operation: operations[index] as KvOperation, result });
     });
     return this.sent(writer.ascii(']}').toBytes());
   }
@@ -73,7 +73,7 @@ export class KvService {
     if (answer.abort !== null) return { body: this.sent(aborted(done)), version: null };
     const [result] = answer.results as [KvResult];
     const writer = new JsonWriter();
-    writeKvElement(writer, { index: 0 }, { operation: operations[0] as KvOperation, result });
+    writeKvElement(writer, 0, { operation: operations[0] as KvOperation, result });
     const version = result.kind === 'get' ? (result.row?.version ?? null) : null;
     return { body: this.sent(writer.toBytes()), version };
   }

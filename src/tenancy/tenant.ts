@@ -14,6 +14,10 @@ export const DEFAULT_TENANT: Uint8Array = Uint8Array.of(...new Array<number>(15)
 /** The broker's own; no client may name it. */
 const RESERVED_TENANT = new Uint8Array(16);
 
+export function isReservedTenant(tenant: Uint8Array): boolean {
+  return tenant.every((byte, i) => byte === RESERVED_TENANT[i]);
+}
+
 export class Tenancy {
   constructor(private readonly headerEnabled: boolean) {}
 
@@ -26,7 +30,7 @@ export class Tenancy {
     if (tenant === undefined) {
       throw new BadRequestException(`invalid ${TENANT_HEADER} header (must be a UUID)`);
     }
-    if (tenant.every((byte, i) => byte === RESERVED_TENANT[i])) {
+    if (isReservedTenant(tenant)) {
       throw new QueenError('reserved_tenant');
     }
     return tenant;

@@ -100,10 +100,15 @@ export class TransactionsService {
     const acks = await this.resolve(body, call);
     const pushes = new PushOperations(body.scan, this.pushContext(call));
     const transaction: PreparedTransaction = { body, acks, pushes, keyValue, timers };
-    const { rollback, outcomes } = await this.submit(transaction, call);
-    if (rollback !== null) return renderRollback(transactionId, transaction, rollback);
-    this.settle(transaction, outcomes, call.tenant);
-    return renderCommit(transactionId, transaction, outcomes);
+    try {
+      const { rollback, outcomes } = await this.submit(transaction, call);
+      if (rollback !== null) return renderRollback(transactionId, transaction, rollback);
+      this.settle(transaction, outcomes, call.tenant);
+      await keyValue?.readResults?.(outcomes);
+      return renderCommit(transactionId, transaction, outcomes);
+    } finally {
+      await keyValue?.release?.();
+    }
   }
 
   private async plan(
@@ -162,7 +167,13 @@ export class TransactionsService {
       const bytes = await this.encode(transaction, call.tenant);
       if (bytes === null) return NOTHING_TO_DO;
       if (bytes.length > this.config.planner.entryMaxBytes) throw tooLarge();
-      const outcome = await call.group.submit({ bytes, growing }, { deadlineMs: call.deadlineMs });
+      const outcome = await call.group.submit(
+        { bytes, growing },
+        {
+          deadlineMs: call.deadlineMs,
+          onApplied: (applied) => keyValue?.onApplied?.(applied),
+        },
+      );
       if (outcome.kind !== CommandKind.Transaction) throw new QueenError('retry');
       if (outcome.rollback?.reason !== 'reprepare') return outcome;
     }

@@ -18,20 +18,21 @@ import type {
 /** Characters of a verdict's detail above which it is left out of the answer. */
 const MAX_DETAIL = 4096;
 
-/** Where an element stands: its index, and its position among the kv operations of a transaction. */
-export interface KvElementPlace {
-  readonly index: number;
-  readonly opIndex?: number;
-}
-
 export function writeKvElement(
   writer: JsonWriter,
-  place: KvElementPlace,
+  index: number,
   answer: { readonly operation: KvOperation; readonly result: KvResult },
 ): void {
-  const { operation, result } = answer;
-  writer.ascii('{"index":').integer(place.index);
-  if (place.opIndex !== undefined) writer.ascii(',"type":"kv","opIndex":').integer(place.opIndex);
+  writer.ascii('{"index":').integer(index);
+  writeKvFields(writer, answer);
+  writer.ascii('}');
+}
+
+/** Everything behind the index, with a comma in front and without the closing brace. */
+export function writeKvFields(
+  writer: JsonWriter,
+  { operation, result }: { readonly operation: KvOperation; readonly result: KvResult },
+): void {
   writer.ascii(',"op":"').ascii(operation.op).ascii('"');
   switch (result.kind) {
     case 'planned':
@@ -59,7 +60,6 @@ export function writeKvElement(
       writer.stringOrNull(result.nextAfter ?? undefined);
       break;
   }
-  writer.ascii('}');
 }
 
 /** The fields behind `"ok":false`, without braces; a verdict too long to show is left out. */
