@@ -61,16 +61,18 @@ export class GroupLagService {
     const group = await this.settled(tenant);
     const found = await this.collect(group, tenant, { group: name, atLeast: null });
     if (found.length === 0) return null;
-    const answer: Record<string, { conflation: boolean; kind: string; partitions: object[] }> = {};
+    // A queue may be called `constructor` or `__proto__`.
+    const queues = new Map<string, { conflation: boolean; kind: string; partitions: object[] }>();
     const now = group.nowMicros();
     for (const cursor of found.sort(byPartition)) {
       const { queue } = cursor;
-      answer[queue.name] ??= {
+      const entry = queues.get(queue.name) ?? {
         conflation: conflates(group, queue, name),
         kind: 'queen',
         partitions: [],
       };
-      answer[queue.name]?.partitions.push({
+      queues.set(queue.name, entry);
+      entry.partitions.push({
         partition: cursor.partition,
         workerId: cursor.workerId,
         lastConsumedAt: null,
@@ -80,7 +82,7 @@ export class GroupLagService {
         leaseActive: cursor.workerId !== null,
       });
     }
-    return answer;
+    return Object.fromEntries(queues);
   }
 
   /** Cursors more than `minLagSeconds` behind, worst first. */

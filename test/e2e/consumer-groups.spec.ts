@@ -81,6 +81,14 @@ describe('list and detail', () => {
     expect([absent.status, absent.json]).toEqual([404, { error: 'Consumer group not found' }]);
   });
 
+  it.each(['constructor', '__proto__'])('shows a queue called %s', async (queue) => {
+    await push(queue, 'p', 1);
+    await consume(queue, `of-${queue}`, 1);
+    const detail = await broker.get(`${GROUPS}/of-${queue}`);
+    expect(detail.status).toBe(200);
+    expect(detail.text).toContain(`"${queue}":{"conflation":false`);
+  });
+
   it('lists lanes behind by more than the bound, worst first', async () => {
     await push('lag', 'p', 2);
     await pop('lag', 'slow');
