@@ -4,14 +4,18 @@ import {
   Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
+  type OnModuleDestroy,
 } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Server } from 'node:http';
 import { hexText } from '../common/uuid-v7.js';
 import type { QueenConfig } from '../config/index.js';
 import { monotonicMs, QUEEN_CONFIG, systemRandom } from '../config/index.js';
 import { EphemeralFigures } from '../http/ephemeral-figures.js';
+import { LOGGER, type Logger } from '../logging/index.js';
 import { Groups, RaftModule } from '../raft/index.js';
 import { TenancyModule } from '../tenancy/tenancy.module.js';
-import { ALONE } from './cluster/neighbours.js';
+import { ClusterNeighbours } from './cluster/cluster-neighbours.js';
 import { EphemeralEngine } from './engine/ephemeral-engine.js';
 import { EphemeralAckService } from './ephemeral-ack.service.js';
 import { EphemeralController } from './ephemeral.controller.js';
@@ -25,7 +29,12 @@ import { declarationsOf } from './queues/declarations.js';
 
 const INCARNATION_BYTES = 8;
 
-function createNode(groups: Groups, config: QueenConfig): EphemeralNode {
+function createNode(
+  groups: Groups,
+  config: QueenConfig,
+  logger: Logger,
+  http: HttpAdapterHost,
+): EphemeralNode {
   const { ephemeral } = config;
   const random = new Uint8Array(INCARNATION_BYTES);
   systemRandom.fill(random);
@@ -43,7 +52,16 @@ function createNode(groups: Groups, config: QueenConfig): EphemeralNode {
     nowMs: monotonicMs,
   });
   const gate = new EphemeralGate(controlsOf(groups), ephemeral, monotonicMs);
-  return new EphemeralNode(engine, gate, ALONE);
+  const group = groups.first;
+  if (group.channel === undefined) return new EphemeralNode(engine, gate, null);
+  const server = (): Server => http.httpAdapter.getHttpServer() as Server;
+  const cluster = new ClusterNeighbours({
+    ...{ engine, gate, group, logger, nowMs: monotonicMs },
+    channel: group.channel,
+    memberTtlMs: ephemeral.memberTtlMs,
+    isListening: () => server().listening,
+  });
+  return new EphemeralNode(engine, gate, cluster);
 }
 
 @Module({
@@ -54,21 +72,32 @@ function createNode(groups: Groups, config: QueenConfig): EphemeralNode {
     EphemeralPopService,
     EphemeralAckService,
     EphemeralQueuesService,
-    { provide: EphemeralNode, inject: [Groups, QUEEN_CONFIG], useFactory: createNode },
+    {
+      provide: EphemeralNode,
+      inject: [Groups, QUEEN_CONFIG, LOGGER, HttpAdapterHost],
+      useFactory: createNode,
+    },
   ],
 })
-export class EphemeralModule implements OnApplicationBootstrap, OnApplicationShutdown {
+export class EphemeralModule
+  implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown
+{
   constructor(
     @Inject(EphemeralNode) private readonly node: EphemeralNode,
     @Inject(EphemeralFigures) private readonly figures: EphemeralFigures,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.node.engine.start();
+    this.node.start();
     this.figures.source = () => this.node.numbers();
   }
 
+  /** While the port still serves: what is here goes to the other nodes. */
+  onModuleDestroy(): Promise<void> {
+    return this.node.drain();
+  }
+
   onApplicationShutdown(): Promise<void> {
-    return this.node.engine.stop();
+    return this.node.stop();
   }
 }

@@ -64,6 +64,11 @@ export class EphemeralGate {
     return quota ?? NO_LIMITS;
   }
 
+  /** What the tenant may have, whether or not it may do anything now. */
+  limits(tenant: Uint8Array): TenantLimits {
+    return this.controls.quotaOf(tenant) ?? NO_LIMITS;
+  }
+
   /** Takes the tokens of `messages`, at most a whole bucket. */
   charge(tenant: Uint8Array, messages: number): void {
     const limits = this.rateLimits(this.controls.quotaOf(tenant));

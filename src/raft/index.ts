@@ -21,6 +21,7 @@ export type {
   MembershipRequest,
   MembershipView,
 } from './group/cluster/membership-port.js';
+export type { ChannelListener, PeerChannel } from './group/cluster/peer-port.js';
 export type { DispatcherHost } from './group/local-group.js';
 export type {
   CoordinatorPort,

@@ -38,6 +38,8 @@ export class EphemeralQueue {
   /** Payload bytes and messages over all rings. */
   bytes = 0;
   length = 0;
+  /** Rings that hold a message. */
+  filledRings = 0;
   /** Pops that wait and reads that walk: such a queue is never collected. */
   uses = 0;
   touchedMs = 0;
@@ -120,14 +122,14 @@ export class EphemeralQueue {
   trim(ring: Ring): void {
     const before = ring.first;
     const freed = ring.trim();
-    this.charge(before - ring.first, -freed);
+    this.charge(ring, before - ring.first, -freed);
   }
 
   /** Drops the messages before `sequence`; answers how many. */
   drop(ring: Ring, sequence: number, countsAsSkipped: boolean): number {
     const dropped = sequence - ring.first;
     const freed = ring.drop(sequence, countsAsSkipped);
-    this.charge(-dropped, -freed);
+    this.charge(ring, -dropped, -freed);
     return dropped;
   }
 
@@ -136,7 +138,10 @@ export class EphemeralQueue {
     this.source.drops[cause] += messages;
   }
 
-  charge(messages: number, bytes: number): void {
+  /** After the ring's contents changed by this much. */
+  charge(ring: Ring, messages: number, bytes: number): void {
+    const wasFilled = ring.length - messages > 0;
+    if (wasFilled !== ring.length > 0) this.filledRings += wasFilled ? -1 : 1;
     this.length += messages;
     this.bytes += bytes;
     this.tenant.bytes += bytes;
@@ -150,8 +155,9 @@ export class EphemeralQueue {
       group.forget(cursor);
       group.ringsSeen -= 1;
     }
-    this.charge(-ring.length, -ring.bytes);
+    const { length, bytes } = ring;
     ring.release();
+    this.charge(ring, -length, -bytes);
   }
 
   /** The queue is gone, with the rings that are left in it. */

@@ -138,7 +138,7 @@ export class QueueStore {
     const { bytes, count, starts, ends, payloadBytes } = messages;
     ring.expect(count, payloadBytes);
     for (let i = 0; i < count; i += 1) ring.append(bytes, starts[i] ?? 0, ends[i] ?? 0, now);
-    queue.charge(count, payloadBytes);
+    queue.charge(ring, count, payloadBytes);
     this.counts.pushed += count;
     queue.refresh(ring, now);
     return ring;
@@ -191,6 +191,19 @@ export class QueueStore {
     this.tenants.delete(hexText(share.uuid));
     this.lastUuid = null;
     this.lastShare = null;
+  }
+
+  /** Partitions with contents and the messages in them; counted when somebody asks. */
+  held(): { readonly rings: number; readonly messages: number } {
+    let rings = 0;
+    let messages = 0;
+    for (const share of this.tenants.values()) {
+      for (const queue of share.queues.values()) {
+        rings += queue.filledRings;
+        messages += queue.length;
+      }
+    }
+    return { rings, messages };
   }
 
   popped(messages: number): void {

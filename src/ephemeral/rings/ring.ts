@@ -129,6 +129,8 @@ export class Ring {
     this.live = false;
     for (const cursor of this.cursors.values()) cursor.release();
     this.payloads.release(this.bytes);
+    this.first = this.next;
+    this.bytes = 0;
     this.source.account.addStructure(-RING_COST - this.capacity * COLUMN_BYTES);
   }
 

@@ -8,6 +8,7 @@ import type { GrantOutcome, Outcome } from '../../machine/commands/catalogue.js'
 import type { MachineEvents } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import type { MembershipControl } from './cluster/membership-port.js';
+import type { PeerChannel } from './cluster/peer-port.js';
 
 /** Time left is carried as a deadline on the monotonic clock of this process, in milliseconds. */
 export interface CallOptions {
@@ -194,6 +195,8 @@ export interface Group {
   membersView?(): MembersView | null;
   /** Absent on a single node without the raft protocol. */
   readonly cluster?: ClusterSide;
+  /** Frames of features to and from the other members; absent on a single node. */
+  readonly channel?: PeerChannel | undefined;
   /** Leader-only proposal without session (claims, sweeps). Resolves with the outcome at apply. */
   propose(command: PreparedCommand): Promise<Outcome>;
   /** Events after each applied entry; returns the unsubscriber. */

@@ -28,6 +28,8 @@ export enum FrameKind {
   PopReply = 8,
   View = 9,
   Digest = 10,
+  /** Of a feature; the transport does not look inside. */
+  Channel = 11,
 }
 
 export interface Frame {

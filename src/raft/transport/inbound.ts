@@ -26,6 +26,7 @@ export class Inbound {
   constructor(
     private readonly self: NodeId,
     private readonly handlers: PeerHandlers,
+    private readonly channel: (from: NodeId, body: Uint8Array) => void,
   ) {}
 
   frame(link: PeerLink, stream: StreamKind, code: number, body: Uint8Array): void {
@@ -52,6 +53,8 @@ export class Inbound {
       }
       case FrameKind.View:
         return handlers.leaderView(readView(body));
+      case FrameKind.Channel:
+        return this.channel(from, body);
       case FrameKind.Digest:
         return handlers.digest(from, readDigest(body));
       default:

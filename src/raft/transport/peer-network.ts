@@ -9,10 +9,12 @@ import { invariant } from '../../common/invariant.js';
 import type { Message } from '../core/index.js';
 import type { AddressBook } from '../group/cluster/members.js';
 import type {
+  ChannelListener,
   DigestReport,
   ForwardedPop,
   LeaderView,
   NodeAddress,
+  PeerChannel,
   PeerHandlers,
   PeerPort,
   StateAnswer,
@@ -53,6 +55,14 @@ export interface QueueFigures {
 const GUEST_MS = 30_000;
 
 export class PeerNetwork implements PeerPort, MemberQuestions {
+  readonly channel: PeerChannel = {
+    send: (to, parts) => this.sendChannel(to, parts),
+    isConnected: (peer) => this.isConnected(peer),
+    listen: (listener) => {
+      this.listener = listener;
+    },
+  };
+  private listener: ChannelListener | null = null;
   private readonly context: TransportContext;
   private readonly server: PeerServer;
   private readonly links = new Map<NodeId, PeerLink>();
@@ -132,13 +142,17 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
   async start(handlers: PeerHandlers): Promise<void> {
     invariant(this.handlers === undefined, 'transport started twice');
     this.handlers = handlers;
-    const inbound = new Inbound(this.options.self, handlers);
+    const inbound = new Inbound(this.options.self, handlers, (from, body) =>
+      this.listener?.received(from, body),
+    );
     await this.server.start(this.options.listen);
     this.hooks = {
       frame: (link, stream, code, body) => inbound.frame(link, stream, code, body),
       up: (link) => inbound.up(link),
       down: (link) => {
-        if (this.hooks !== undefined) handlers.disconnected(link.address.nodeId);
+        if (this.hooks === undefined) return;
+        handlers.disconnected(link.address.nodeId);
+        this.listener?.disconnected(link.address.nodeId);
       },
     };
     this.setPeers(this.peers);
@@ -309,6 +323,14 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
     for (const link of this.links.values()) link.stop();
     this.links.clear();
     await this.server.stop();
+  }
+
+  private sendChannel(to: NodeId, parts: readonly Uint8Array[]): boolean {
+    const link = this.readyLink(to);
+    if (link === undefined) return false;
+    this.writer.begin(FrameKind.Channel);
+    for (const part of parts) this.writer.payload(part);
+    return link.send('data', 'command', this.writer.finish());
   }
 
   private readyLink(to: NodeId): PeerLink | undefined {

@@ -31,6 +31,7 @@ import { toLogEntry } from './log-entries.js';
 import type { RoleChange } from './member-role.js';
 import { MEMBERSHIP_QUESTION } from './membership-desk.js';
 import { peerHandlers } from './peer-desk.js';
+import type { PeerChannel } from './peer-port.js';
 
 const VIEW_EVERY_SWEEPS = 2;
 /** A grant is handed back for as long as its lease runs, at least and at most this long. */
@@ -214,6 +215,10 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
       inflight: intake.waiting,
       proposals: packer.proposals,
     };
+  }
+
+  get channel(): PeerChannel | undefined {
+    return this.parts.peers.channel;
   }
 
   membersView(): MembersView | null {

@@ -97,7 +97,28 @@ export interface PeerHandlers {
   snapshot(offer: SnapshotOffer, bytes: AsyncIterable<Uint8Array>): Promise<SnapshotVerdict>;
 }
 
+/** Who listens to the frames of a feature; see PeerChannel. */
+export interface ChannelListener {
+  /** `body` belongs to the listener. */
+  received(from: NodeId, body: Uint8Array): void;
+  /** What was sent to the peer may be lost. */
+  disconnected(peer: NodeId): void;
+}
+
+/**
+ * Frames between members that are none of the group's business (relays and hand-overs of ephemeral
+ * queues). Fire and forget over the same authenticated streams.
+ */
+export interface PeerChannel {
+  /** False when there is no connection to the peer or its window is full. */
+  send(to: NodeId, parts: readonly Uint8Array[]): boolean;
+  isConnected(peer: NodeId): boolean;
+  listen(listener: ChannelListener): void;
+}
+
 export interface PeerPort {
+  /** Absent where nobody needs it (tests). */
+  readonly channel?: PeerChannel;
   /** Binds the raft port and starts dialling; resolves when the port is bound. */
   start(handlers: PeerHandlers): Promise<void>;
   /** Drops the message when the peer is unreachable or its queue is full. */
