@@ -415,6 +415,14 @@ describe('waiting', () => {
     expect(payloads(await pop(queue, 'group=g&partition=inbox'))).toEqual([1]);
   });
 
+  it('is answered at once when something is there', async () => {
+    const queue = fresh();
+    await push(queue, [1]);
+    const from = performance.now();
+    expect(payloads(await pop(queue, 'wait=true&timeout=30000'))).toEqual([1]);
+    expect(performance.now() - from).toBeLessThan(10_000);
+  });
+
   it('is empty at its timeout, and never waits with timeout 0', async () => {
     const queue = fresh();
     const from = performance.now();

@@ -161,7 +161,7 @@ export class HandOver {
     }
     const fates = await Promise.all(
       [...byOwner].map(([owner, list]) =>
-        owner === null ? this.takeBack(list) : this.deliver(owner, list),
+        owner === null ? Promise.resolve(this.takeBack(list)) : this.deliver(owner, list),
       ),
     );
     return fates.reduce(joinFates, NONE);

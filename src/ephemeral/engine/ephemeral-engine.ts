@@ -74,23 +74,8 @@ export class EphemeralEngine {
       queue = this.queueOf(tenant, call.queue);
       group = queue.group(call.group);
     }
-    return new Promise((resolve) => {
-      let settled = false;
-      let leave = (): void => undefined;
-      const empty = (): void => resolve({ ...this.emptyAnswer(call.queue) });
-      // Before the desk is asked: it may answer while it is called.
-      const abort = (): void => {
-        leave();
-        empty();
-      };
-      if (signal?.aborted === true) return empty();
-      leave = this.desk.pop(call, { queue, group }, (outcome) => {
-        settled = true;
-        signal?.removeEventListener('abort', abort);
-        resolve(outcome);
-      });
-      if (!settled) signal?.addEventListener('abort', abort, { once: true });
-    });
+    if (signal?.aborted === true) return this.emptyAnswer(call.queue);
+    return new Promise((resolve) => this.park(call, { queue, group, signal }, resolve));
   }
 
   /** The answer's JSON. */
@@ -143,6 +128,24 @@ export class EphemeralEngine {
     await inSlices([...queue.rings.values()], (ring) => queue.removeRing(ring));
     queue.release();
     return true;
+  }
+
+  private park(
+    call: PopCall,
+    place: { queue: EphemeralQueue; group: QueueGroup; signal: AbortSignal | undefined },
+    resolve: (outcome: PopOutcome) => void,
+  ): void {
+    const { signal } = place;
+    let leave = (): void => undefined;
+    const abort = (): void => {
+      leave();
+      resolve(this.emptyAnswer(call.queue));
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    leave = this.desk.pop(call, place, (outcome) => {
+      signal?.removeEventListener('abort', abort);
+      resolve(outcome);
+    });
   }
 
   private queueOf(tenant: Uint8Array, name: string): EphemeralQueue {

@@ -58,7 +58,7 @@ describe('three nodes', () => {
   it('options reach every node, a reset and a deletion too', async () => {
     const configured = await scene.send(2, 'POST', '/configure', {
       queue: 'managed',
-      options: { maxLength: 2 },
+      options: { maxLength: 50 },
     });
     expect(configured).toMatchObject({ status: 201, body: { declared: true } });
     await pushAll('managed', 1);
@@ -91,7 +91,7 @@ describe('three nodes', () => {
         ...{ queue: 'moved', group: 'g' },
         acks: [{ id: popped[0]!.id }, { id: popped[2]!.id, status: 'failed' }],
       });
-      await scene.pop(1, 'moved', `partition=${partition}&batch=4&group=h&commitOnDelivery=true`);
+      await scene.pop(1, 'moved', `partition=${partition}&batch=3&group=h&commitOnDelivery=true`);
     }
     const old = 2;
     const share = await scene.share(old, 'moved');
