@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { judge, type Budget } from './budgets.js';
+import { measureEphemeral } from './ephemeral.js';
 import { measureLongPoll } from './long-poll.js';
 import { ManyPartitions } from './many-partitions.js';
 import type { Measurement } from './measure.js';
@@ -85,6 +86,14 @@ async function runManyPartitions(scene: Scene, partitions: number): Promise<Outc
   return { measurements, budgets, verdicts: [], notes: lines };
 }
 
+async function runEphemeral(scene: Scene, options: BenchOptions): Promise<Outcome> {
+  // The rate is a tenant's; here it is the broker that is measured.
+  const unlimited = { QUEEN_EPHEMERAL_RATE: '100000000', QUEEN_EPHEMERAL_BURST: '100000000' };
+  const broker = await scene.broker(unlimited);
+  const { measurements, budgets } = await measureEphemeral(broker, { ...options, say });
+  return { measurements, budgets, verdicts: [], notes: [] };
+}
+
 async function runLongPoll(scene: Scene): Promise<Outcome> {
   const broker = await scene.broker();
   return {
@@ -98,6 +107,7 @@ async function runLongPoll(scene: Scene): Promise<Outcome> {
 function run(scene: Scene, options: BenchOptions): Promise<Outcome> {
   if (options.partitions !== undefined) return runManyPartitions(scene, options.partitions);
   if (options.steadySeconds !== undefined) return runSteadyState(scene, options);
+  if (options.ephemeral) return runEphemeral(scene, options);
   return options.longPoll ? runLongPoll(scene) : runCases(scene, options);
 }
 

@@ -16,6 +16,7 @@ export const USAGE = `npm run bench -- [options]
   --broker-log FILE    where the broker writes (the temporary directory)
   --steady SECONDS     steady state of push 100 x 1 KB instead of the cases
   --partitions N       many partitions: memory, parked pops, restart instead of the cases
+  --ephemeral          push and pop in memory next to the durable path instead of the cases
   --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
 `;
 
@@ -34,6 +35,7 @@ export interface BenchOptions {
   readonly steadySeconds: number | undefined;
   readonly partitions: number | undefined;
   readonly longPoll: boolean;
+  readonly ephemeral: boolean;
 }
 
 const numberOf = (text: string | undefined): number | undefined => {
@@ -62,6 +64,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       steady: { type: 'string' },
       partitions: { type: 'string' },
       longpoll: { type: 'boolean' },
+      ephemeral: { type: 'boolean' },
     },
   });
   if (values.help === true) return null;
@@ -89,5 +92,6 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     steadySeconds: numberOf(values.steady),
     partitions: numberOf(values.partitions),
     longPoll: values.longpoll === true,
+    ephemeral: values.ephemeral === true,
   };
 }

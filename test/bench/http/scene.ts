@@ -33,7 +33,7 @@ export class Scene {
   }
 
   /** Starts the broker on the scene's data directory; again after it was stopped or killed. */
-  async broker(): Promise<ServerProcess> {
+  async broker(env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
     if (this.brokerPort === 0) this.brokerPort = await freePort();
     return this.keep(
       await ServerProcess.start(
@@ -42,6 +42,7 @@ export class Scene {
           port: this.brokerPort,
           logFile: this.brokerLog,
           nodeFlags: this.nodeFlags,
+          env,
         }),
         300_000,
       ),
