@@ -31,4 +31,6 @@ export default {
   transformIgnorePatterns: [`/node_modules/(?!(${ES_PACKAGES.join('|')})/)`],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   maxWorkers: 2,
+  // Nothing should take long; on a busy machine everything may.
+  testTimeout: 30_000,
 };

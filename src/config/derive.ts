@@ -88,7 +88,7 @@ function checkJwksUrl(text: string, warnings: string[]): void {
     throw new ConfigError('JWT_JWKS_URL', 'JWT_JWKS_URL must be an http:// or https:// address');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new ConfigError('JWT_JWKS_URL', 'JWT_JWKS_URL must carry no user name and no password');
+    throw new ConfigError('JWT_JWKS_URL', 'JWT_JWKS_URL must carry no credentials');
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
     warnings.push(

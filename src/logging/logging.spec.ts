@@ -188,7 +188,7 @@ describe('boot lines', () => {
     JWT_ENABLED: 'true',
     JWT_SECRET: 'hush-jwt',
     JWT_PUBLIC_KEY: 'hush-pem',
-    JWT_JWKS_URL: 'http://user:hush@keys',
+    JWT_JWKS_URL: 'https://keys/jwks.json',
     QUEEN_RAFT_TOKEN: 'hush-token',
     QUEEN_ENCRYPTION_KEY: 'feedface'.repeat(8),
     QUEEN_LINK_TOKEN: 'hush-link',

@@ -15,7 +15,10 @@ const LISTS: Readonly<Record<Level, string>> = {
     POST /auth/login
     POST /auth/logout
     GET /assets/{file}
-    GET /assets/*`,
+    GET /assets/*
+    POST /api/v1/ephemeral/_adopt
+    POST /api/v1/ephemeral/_leaving
+    GET /api/v1/ephemeral/_ready`,
   'read-only': `
     GET /status
     GET /api/v1/status
