@@ -26,6 +26,7 @@ import { MetricsModule } from './metrics/metrics.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RaftModule } from './raft/index.js';
 import { TransactionsModule } from './transactions/transactions.module.js';
+import { TimersModule } from './timers/timers.module.js';
 
 export interface AppParts {
   readonly config: QueenConfig;
@@ -56,6 +57,7 @@ export class AppModule {
         EphemeralModule,
         KvModule,
         LocksModule,
+        TimersModule,
         HealthModule,
         StatusModule,
         MetricsModule,

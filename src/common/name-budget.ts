@@ -7,6 +7,8 @@
 import { utf8Length } from './utf8.js';
 
 export const NAME_BUDGET_BYTES = 447;
+/** Longest transactionId of a message (messages.md §4.1). */
+export const MAX_TRANSACTION_ID_BYTES = 65_535;
 /** A tenant is always a UUID in text form. */
 export const TENANT_NAME_BYTES = 36;
 

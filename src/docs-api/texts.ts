@@ -21,5 +21,6 @@ export const TAGS = [
   { name: 'ephemeral', description: 'Queues that live in memory only.' },
   { name: 'kv', description: 'Keys and values, versions as fencing tokens.' },
   { name: 'locks', description: 'Locks and semaphores.' },
+  { name: 'timers', description: 'Messages at a later time.' },
   { name: 'operations', description: 'Health and metrics of this node.' },
 ] as const;

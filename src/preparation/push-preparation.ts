@@ -6,7 +6,7 @@ import { QueenError } from '../common/errors.js';
 import type { PushScan } from '../common/json/push-scan.js';
 import { ITEM_HAS_ID, ITEM_ID_IN_ARENA } from '../common/json/push-scan.js';
 import { murmur3x128Into } from '../common/murmur3-128.js';
-import { nameBudgetRefusal } from '../common/name-budget.js';
+import { MAX_TRANSACTION_ID_BYTES, nameBudgetRefusal } from '../common/name-budget.js';
 import type { UuidMint } from '../common/uuid-v7.js';
 import { UUID_TEXT_BYTES, writeUuidText } from '../common/uuid-v7.js';
 import { MESSAGE_FLAG } from '../machine/commands/index.js';
@@ -14,7 +14,6 @@ import type { PushBatch } from '../machine/commands/push-batch.js';
 import { LEFT_OUT } from '../machine/commands/push-batch.js';
 import type { RepeatFinder } from './repeat-finder.js';
 
-const MAX_TRANSACTION_ID_BYTES = 65_535;
 const ID_BYTES = 16;
 const NO_REPEATS = new Int32Array(0);
 
