@@ -32,6 +32,8 @@ import { applyConfigure, applyDeleteQueue } from './apply/queues.js';
 import { applyRegister } from './apply/register.js';
 import { applyDropPartitions, applySealCursors, applyTrimPartitions } from './apply/retention.js';
 import { applyForgetNode, applyOpenSession } from './apply/sessions.js';
+import { applyCycle, applyRegisterStream, prefetchCycle } from './apply/streams.js';
+import type { Cycle } from './apply/streams.js';
 import { applyFail, applyFire, prefetchFail, prefetchFire } from './apply/timer-fire.js';
 import type { Fire } from './apply/timer-fire.js';
 import { applyTimers, prefetchTimers } from './apply/timers.js';
@@ -60,6 +62,7 @@ import {
   decodeTrimPartitions,
 } from './commands/retention.js';
 import { decodeForgetNode, decodeOpenSession, decodeRaiseVersion } from './commands/session.js';
+import { decodeRegisterStream, decodeStreamCycle } from './commands/streams.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './commands/timers.js';
 import { MACHINE_VERSION } from './machine.js';
 import type {
@@ -273,6 +276,8 @@ class QueenMachine implements Machine {
         return prefetchTimers(context, this.timers(), push, sink);
       case CommandKind.FireTimers:
         return prefetchFire(context, this.fire(), push, sink);
+      case CommandKind.StreamCycle:
+        return prefetchCycle(this.cycle(), push, sink);
       case CommandKind.FailTimers:
         return prefetchFail(context, decodeFailTimers(this.body()), sink);
       case CommandKind.KvCall:
@@ -348,6 +353,10 @@ class QueenMachine implements Machine {
         return applyTimers(context, this.timers(), this.push);
       case CommandKind.FireTimers:
         return applyFire(context, this.fire(), this.push);
+      case CommandKind.RegisterStream:
+        return applyRegisterStream(context, decodeRegisterStream(this.body()));
+      case CommandKind.StreamCycle:
+        return applyCycle(context, this.cycle(), this.push);
       case CommandKind.FailTimers:
         return applyFail(context, decodeFailTimers(this.body()));
       case CommandKind.TrimPartitions:
@@ -401,6 +410,12 @@ class QueenMachine implements Machine {
   private timers(): TimerOps {
     const { bytes, start, entryOffset } = this.entry;
     return { ops: decodeTimers(this.body()), bytes, entryOffset: entryOffset - start };
+  }
+
+  private cycle(): Cycle {
+    const reader = this.body();
+    const command = decodeStreamCycle(reader);
+    return { command, pushes: this.pushBody(reader.position) };
   }
 
   private fire(): Fire {

@@ -28,6 +28,8 @@ import {
   TENANT_PURGED_KEYSPACES,
   tenantRange,
 } from '../machine/tables/keyspaces.js';
+import { streamGenerationRange } from '../machine/tables/stream-rows.js';
+import type { GarbageState } from '../machine/tables/stream-table.js';
 import { timerIndexKeys } from '../machine/tables/timer-index.js';
 import { entryContents } from './entry-contents.js';
 import type { StoredMessage } from './group/group.js';
@@ -101,6 +103,10 @@ function garbageOf(tables: TablesImpl): Garbage {
     companions: (key, value) => (key[0] === KEYSPACE.timers ? timerIndexKeys(key, value) : []),
     finish: () => tables.names.finishTenant(tenant),
   });
+  const statePile = (state: GarbageState): GarbagePile => ({
+    ranges: [streamGenerationRange(state)],
+    finish: () => tables.streams.finishGarbage(state),
+  });
   return {
     purgeable: () => [
       ...tables
@@ -108,6 +114,7 @@ function garbageOf(tables: TablesImpl): Garbage {
         .filter((queue) => queue.columnsFreed)
         .map((queue) => queuePile(queue.queueId)),
       ...tables.garbageTenants().map(tenantPile),
+      ...tables.streams.garbageState().map(statePile),
     ],
   };
 }

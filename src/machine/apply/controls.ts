@@ -42,7 +42,7 @@ export function applySetQuota(context: ApplyContext, command: SetQuotaCommand): 
 }
 
 export function applyPurgeTenant(context: ApplyContext): PurgeTenantOutcome {
-  const { names, queues, kv, ephemeral, timers } = context.tables;
+  const { names, queues, kv, ephemeral, timers, streams } = context.tables;
   const tenant = context.tenant();
   let partitions = 0;
   if (tenant !== undefined) {
@@ -55,6 +55,7 @@ export function applyPurgeTenant(context: ApplyContext): PurgeTenantOutcome {
     for (const name of ephemeral.list(tenant)) ephemeral.drop(tenant, name);
     kv.forget(tenant);
     timers.forget(tenant);
+    streams.forget(tenant);
     names.forgetTenant(tenant);
     context.digest.word(tenant);
     context.effects.tenantPurged(tenant);

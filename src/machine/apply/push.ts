@@ -102,6 +102,7 @@ export class PushApplier {
     this.rules = rules;
     view.open(body.bytes, body.start, body.end);
     while (view.nextGroup()) groups.push(this.applyGroup(body.entryOffset));
+    this.rules = ORDINARY;
     return { kind: CommandKind.Push, groups };
   }
 

@@ -17,6 +17,7 @@
 import type { ConsumerGroupId, Micros, Offset, PartitionId, QueueId } from '../../common/ids.js';
 import type { TransactionOutcome } from './catalogue-transactions.js';
 import type { DeclareEphemeralOutcome, DropEphemeralOutcome } from './ephemeral-catalogue.js';
+import type { RegisterStreamOutcome, StreamCycleOutcome } from './streams.js';
 import type { FailTimersOutcome, FireTimersOutcome, TimersOutcome } from './timers.js';
 import type {
   AckOutcome,
@@ -72,6 +73,9 @@ export enum CommandKind {
   Timers = 50,
   FireTimers = 51,
   FailTimers = 52,
+  /** streams.ts */
+  RegisterStream = 55,
+  StreamCycle = 56,
   TrimPartitions = 25,
   DropPartitions = 26,
   SealCursors = 27,
@@ -370,6 +374,8 @@ export type Outcome =
   | TimersOutcome
   | FireTimersOutcome
   | FailTimersOutcome
+  | RegisterStreamOutcome
+  | StreamCycleOutcome
   | TrimPartitionsOutcome
   | DropPartitionsOutcome
   | SealCursorsOutcome

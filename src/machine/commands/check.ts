@@ -24,6 +24,7 @@ import { decodeConfigure, decodeDeleteQueue } from './queue.js';
 import { decodeRegister } from './register.js';
 import { decodeDropPartitions, decodeSealCursors, decodeTrimPartitions } from './retention.js';
 import { decodeForgetNode, decodeOpenSession, decodeRaiseVersion } from './session.js';
+import { decodeRegisterStream, decodeStreamCycle } from './streams.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './timers.js';
 import type { TimerOp } from './timers.js';
 import { checkTransactionBody } from './transaction.js';
@@ -47,6 +48,10 @@ export function checkCommand(
     }
   } else if (header.kind === CommandKind.FireTimers) {
     checkFire(bytes, bodyAt, end);
+  } else if (header.kind === CommandKind.StreamCycle) {
+    const reader = new BinaryReader(bytes, bodyAt, end);
+    decodeStreamCycle(reader);
+    checkPushBody(bytes, reader.position, end);
   } else if (header.kind === CommandKind.Timers) {
     checkTimers(bytes, bodyAt, end);
   } else if (header.kind === CommandKind.Transaction) {
@@ -84,6 +89,7 @@ type DecodedKind = Exclude<
   | CommandKind.ReplayDeadLetter
   | CommandKind.Timers
   | CommandKind.FireTimers
+  | CommandKind.StreamCycle
   | CommandKind.Transaction
 >;
 
@@ -121,6 +127,8 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeDeclareEphemeral(reader);
     case CommandKind.DropEphemeral:
       return decodeDropEphemeral(reader);
+    case CommandKind.RegisterStream:
+      return decodeRegisterStream(reader);
     case CommandKind.FailTimers:
       return decodeFailTimers(reader);
     case CommandKind.TrimPartitions:

@@ -59,6 +59,8 @@ export { PushBodyView } from './push-view.js';
 export { QUEUE_OPTION_NAMES } from './queue-options.js';
 export { encodeConfigure, encodeDeleteQueue } from './queue.js';
 export { encodeRegister } from './register.js';
+export { encodeRegisterStream, encodeStreamCycle, MAX_STATE_KEY_BYTES } from './streams.js';
+export type { CycleAck, RegisterStreamOutcome, StateOp, StreamCycleOutcome } from './streams.js';
 export { encodeFailTimers, encodeFireTimers, encodeTimers } from './timers.js';
 export type { FailureRules, TimerOpInput, TimerResult, TimersOutcome } from './timers.js';
 export * from './retention.js';

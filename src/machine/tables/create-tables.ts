@@ -27,6 +27,7 @@ import { LiveTotals } from './queue-state.js';
 import { QueueTableImpl } from './queue-table.js';
 import { RegistrationTableImpl } from './registration-table.js';
 import { SessionTableImpl } from './session-table.js';
+import { StreamTableImpl } from './stream-table.js';
 import { TimerTableImpl } from './timer-table.js';
 import type { Tables } from './tables.js';
 
@@ -54,6 +55,7 @@ export class TablesImpl implements Tables {
   readonly kv = new KvTableImpl();
   readonly controls = new ControlTableImpl();
   readonly timers = new TimerTableImpl();
+  readonly streams = new StreamTableImpl();
 
   /** For the header row. */
   counters(): TableCounters {
@@ -83,6 +85,7 @@ export class TablesImpl implements Tables {
     this.kv.flush(rows);
     this.controls.flush(rows);
     this.timers.flush(rows);
+    this.streams.flush(rows);
   }
 
   /** Takes the rows of COLUMN_KEYSPACES in key order, after `restoreCounters`. */
@@ -114,6 +117,10 @@ export class TablesImpl implements Tables {
         return this.controls.loadSwitches(value);
       case KEYSPACE.kvVersion:
         return this.kv.loadVersion(value);
+      case KEYSPACE.streamQueries:
+        return this.streams.load(key, value);
+      case KEYSPACE.garbageState:
+        return this.streams.loadGarbage(key, value);
       case KEYSPACE.timerCounts:
         return this.timers.load(key, value);
       case KEYSPACE.garbageTenants:

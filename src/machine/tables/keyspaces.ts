@@ -13,6 +13,7 @@
  *   0e letter by id         u32 queue | 16B id
  *   0f letters of a group   u32 queue | u32 group
  *   28 timer, 29 due entry, 2a timers of a tenant, 2b log bytes of timers: see timer-keys.ts
+ *   30…32 stream queries and their state: stream-rows.ts
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  *   44 garbage partition  u32 queue | u48 partition
  *   20…27 key-value, switches, quotas: kv-keys.ts
@@ -54,6 +55,9 @@ export const KEYSPACE = {
   kvVersion: 0x26,
   garbageTenants: 0x27,
   timerPins: 0x2b,
+  streamQueries: 0x30,
+  streamState: 0x31,
+  garbageState: 0x32,
   cursorMetadata: 0x43,
   /** One row: who the members are. Written by the group with the entry that changed it. */
   members: 0x48,
@@ -76,6 +80,8 @@ export const COLUMN_KEYSPACES: readonly number[] = [
   KEYSPACE.kvVersion,
   KEYSPACE.garbageTenants,
   KEYSPACE.timerCounts,
+  KEYSPACE.streamQueries,
+  KEYSPACE.garbageState,
 ];
 
 /** Keyspaces of a deleted queue that the group purges by key range; see `queueRange`. */
@@ -94,6 +100,7 @@ export const TENANT_PURGED_KEYSPACES: readonly number[] = [
   KEYSPACE.kvRows,
   KEYSPACE.kvNamespaces,
   KEYSPACE.timers,
+  KEYSPACE.streamState,
 ];
 
 /** Half-open range of keys. */

@@ -8,6 +8,7 @@ import type { ConsumerGroupId, Micros, PartitionId, QueueId, TenantId } from '..
 import type { QueueOptions, StartMode } from '../commands/catalogue.js';
 import type { ControlTable } from './control-table.js';
 import type { KvTable } from './kv-table.js';
+import type { StreamTable } from './stream-table.js';
 import type { TimerTable } from './timer-table.js';
 
 /** Queues are few: one object each. Mutated only by apply. */
@@ -248,6 +249,7 @@ export interface Tables {
   readonly kv: KvTable;
   readonly controls: ControlTable;
   readonly timers: TimerTable;
+  readonly streams: StreamTable;
   readonly totals: Totals;
 }
 
