@@ -127,7 +127,7 @@ function readOperation(edge: EdgeOperation, at: string, maxPayloadBytes: number)
     throw badText(`${at}.op must be schedule, reschedule or cancel`);
   }
   const owned = SERVER_OWNED.find((name) => raw[name] !== undefined);
-  if (owned !== undefined) throw badText(`${at}.${owned} is owned by the server`);
+  if (owned !== undefined) throw new ServerOwnedRefusal(`${at}.${owned} is owned by the server`);
   const queue = requiredText(raw, 'queue', at);
   const timerKey = requiredText(raw, 'timerKey', at);
   if (!schedules) return { op: 'cancel', queue, timerKey, txn: textOf(raw['txn']) ?? null };
@@ -192,7 +192,21 @@ function payloadTooLarge(at: string, maxPayloadBytes: number): StateRefusal {
 }
 
 function serverOwned(at: string, name: string): StateRefusal {
-  return badRequest('timers_server_owned_field', `${at}.${name} is owned by the server`);
+  return new ServerOwnedRefusal(
+    'timers_server_owned_field',
+    `${at}.${name} is owned by the server`,
+  );
+}
+
+/** The operation carries a field that only the server sets; two surfaces name it differently. */
+class ServerOwnedRefusal extends StateRefusal {
+  constructor(reason: string, detail?: string) {
+    super('timers_bad_request', { reason, ...(detail === undefined ? {} : { detail }) });
+  }
+}
+
+export function isServerOwned(refusal: StateRefusal): boolean {
+  return refusal instanceof ServerOwnedRefusal;
 }
 
 export function badRequest(reason: string, detail?: string): StateRefusal {

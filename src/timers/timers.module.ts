@@ -5,11 +5,12 @@ import { RaftModule } from '../raft/index.js';
 import { TenancyModule } from '../tenancy/tenancy.module.js';
 import { TimerReadsService } from './timer-reads.service.js';
 import { TimersController } from './timers.controller.js';
+import { TimersPlug } from './timers-plug.js';
 import { TimersService } from './timers.service.js';
 
 @Module({
   imports: [RaftModule, TenancyModule, StatePlaneModule],
   controllers: [TimersController],
-  providers: [TimersService, TimerReadsService],
+  providers: [TimersService, TimerReadsService, TimersPlug],
 })
 export class TimersModule {}

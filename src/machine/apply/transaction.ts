@@ -19,6 +19,7 @@ import { KeyValuePart } from './transaction-key-value.js';
 import type { PartBody, TransactionDraft, TransactionPart } from './transaction-part.js';
 import { PositionsPart } from './transaction-positions.js';
 import { PushesPart } from './transaction-pushes.js';
+import { TimersPart } from './transaction-timers.js';
 
 function partsOf(context: ApplyContext, push: PushApplier): readonly TransactionPart[] {
   return [
@@ -26,6 +27,7 @@ function partsOf(context: ApplyContext, push: PushApplier): readonly Transaction
     new PushesPart(push),
     new PositionsPart(context),
     new KeyValuePart(context),
+    new TimersPart(context, push),
   ];
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Micros } from '../../common/ids.js';
 import type { KvCallOutcome } from './kv.js';
+import type { TimerResult } from './timers.js';
 import type { AckTarget, CommandKind, PushGroupOutcome, StartMode } from './catalogue.js';
 
 /** Order of judging and of execution. Never renumber. */
@@ -59,6 +60,7 @@ export interface TransactionOutcomes {
   /** True where something changed. */
   positions?: readonly boolean[];
   keyValue?: KvCallOutcome;
+  timers?: readonly TimerResult[];
 }
 
 export interface TransactionOutcome {

@@ -25,8 +25,8 @@ import { decodeRegister } from './register.js';
 import { decodeDropPartitions, decodeSealCursors, decodeTrimPartitions } from './retention.js';
 import { decodeForgetNode, decodeOpenSession, decodeRaiseVersion } from './session.js';
 import { decodeRegisterStream, decodeStreamCycle } from './streams.js';
-import { decodeFailTimers, decodeFireTimers, decodeTimers } from './timers.js';
-import type { TimerOp } from './timers.js';
+import { checkTimerOps } from './timer-check.js';
+import { decodeFailTimers, decodeFireTimers } from './timers.js';
 import { checkTransactionBody } from './transaction.js';
 
 /** Decodes the whole command in bytes[start, end); throws DecodeError, returns its header. */
@@ -53,7 +53,7 @@ export function checkCommand(
     decodeStreamCycle(reader);
     checkPushBody(bytes, reader.position, end);
   } else if (header.kind === CommandKind.Timers) {
-    checkTimers(bytes, bodyAt, end);
+    checkTimerOps(bytes, bodyAt, end);
   } else if (header.kind === CommandKind.Transaction) {
     checkTransactionBody(bytes, bodyAt, end);
   } else {
@@ -67,20 +67,6 @@ function checkFire(bytes: Uint8Array, start: number, end: number): void {
   const { timers } = decodeFireTimers(reader);
   const { messages } = checkPushBody(bytes, reader.position, end);
   if (messages !== timers.length) throw new DecodeError('a fire brings one message a timer', start);
-}
-
-function checkTimers(bytes: Uint8Array, start: number, end: number): void {
-  for (const op of decodeTimers(new BinaryReader(bytes, start, end))) {
-    if (op.op === 'schedule') checkTimerMessage(bytes, op);
-  }
-}
-
-/** A timer's message is one push to the timer's own queue. */
-export function checkTimerMessage(bytes: Uint8Array, op: TimerOp): void {
-  const { groups, messages, queue } = checkPushBody(bytes, op.bodyStart, op.bodyEnd);
-  if (groups !== 1 || messages !== 1 || queue !== op.queue) {
-    throw new DecodeError('a timer brings one message to its queue', op.bodyStart);
-  }
 }
 
 type DecodedKind = Exclude<

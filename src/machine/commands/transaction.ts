@@ -22,6 +22,7 @@ import { readCount, readName, writeName } from './fields.js';
 import { commandU32, putU32, writeCommandHeader } from './header.js';
 import { decodeKvCall } from './kv.js';
 import { checkPushBody } from './push-view.js';
+import { checkTimerOps } from './timer-check.js';
 
 const SECTION_HEAD_BYTES = 5;
 const ACK_LEAST_BYTES = 11;
@@ -110,6 +111,9 @@ function checkSection(body: SectionBody): void {
       decodeKvCall(new BinaryReader(bytes, start, end));
       return;
     case TransactionSection.Timers:
+      checkTimerOps(bytes, start, end);
+      return;
+    case TransactionSection.KeyValue:
       throw new DecodeError('this build knows no such section', start);
     default:
       unreachable(section, 'transaction section');
