@@ -1,4 +1,7 @@
 /** Examples of the timer routes for the API document; they work in order on a fresh broker. */
+import type { ErrorCode } from '../common/errors.js';
+import { StateRefusal } from '../common/state-refusal.js';
+
 const ID = '0199c0de-aaaa-7bbb-8ccc-ddddeeeeffff';
 const AT = '2026-03-04T05:06:07.123456Z';
 const NAMED = { queue: 'orders', timerKey: 'order-1/reminder' };
@@ -51,36 +54,35 @@ export const READS = {
   count: { count: 12 },
 };
 
-export const BAD_CALL = {
-  shape: { error: 'timers_bad_request', reason: 'timers_bad_body' },
-  'one operation': {
-    ...{ error: 'timers_bad_request', reason: 'timers_delay_required' },
-    detail: 'operations[0].delayMs must be a number of milliseconds',
-  },
-};
-export const BAD_READ = {
-  mode: { error: 'timers_bad_request', reason: 'timers_read_mode_unknown' },
-};
-export const BAD_KEY = {
-  'no key': { error: 'timers_bad_request', reason: 'timerKey must not be empty' },
-};
-export const FORBIDDEN = {
-  horizon: { error: 'timer_horizon_exceeded', reason: 'timers_horizon' },
-  quota: { error: 'timers_quota_exceeded', reason: 'timers_quota_exceeded' },
-  grant: { error: 'feature_gated', reason: 'feature_gated' },
-};
-export const TOO_LARGE = {
-  payload: { error: 'payload_too_large', reason: 'timers_payload_too_large' },
-  call: { error: 'payload_too_large', reason: 'timers_call_too_large' },
-};
-export const RATE = { rate: { error: 'rate_limited', reason: 'rate_limited' } };
-export const FAULT = { fault: { error: 'timers_error', reason: 'internal' } };
-export const UNAVAILABLE = {
-  late: { error: 'timers_unavailable', reason: 'timers_timeout' },
-  'no leader': { error: 'timers_unavailable', reason: 'no_leader' },
-};
-export const SWITCHED_OFF = {
-  ...UNAVAILABLE,
-  'switched off': { error: 'timers_disabled' },
-  'too many tenants': { error: 'kv_unavailable' },
-};
+const FAULTS = [
+  new StateRefusal('timers_error', { reason: 'internal' }),
+  new StateRefusal('timers_unavailable', { reason: 'timers_timeout' }),
+  new StateRefusal('timers_unavailable', { reason: 'timers_retry' }),
+  new StateRefusal('timers_unavailable', { reason: 'no_leader' }),
+];
+const bad = (reason: string, detail?: string): StateRefusal =>
+  new StateRefusal('timers_bad_request', {
+    reason,
+    ...(detail === undefined ? {} : { detail }),
+  });
+const named = (code: ErrorCode, reason: string = code): StateRefusal =>
+  new StateRefusal(code, { reason });
+
+export const CALL_REFUSALS = [
+  bad('timers_bad_body', 'invalid JSON'),
+  bad('timers_delay_required', 'operations[0].delayMs must be a number of milliseconds'),
+  named('timer_horizon_exceeded', 'timers_horizon'),
+  named('timers_quota_exceeded'),
+  named('feature_gated'),
+  named('payload_too_large', 'timers_payload_too_large'),
+  named('payload_too_large', 'timers_call_too_large'),
+  named('rate_limited'),
+  ...FAULTS,
+  new StateRefusal('timers_disabled', { detail: 'scheduling timers is switched off' }),
+  new StateRefusal('kv_unavailable', { detail: 'this node serves too many tenants' }),
+];
+export const KEY_REFUSALS = [bad('timerKey must not be empty'), ...FAULTS];
+export const READ_REFUSALS = [
+  bad('timers_read_mode_unknown', 'mode must be list or count'),
+  ...FAULTS,
+];

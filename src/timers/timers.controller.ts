@@ -4,7 +4,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiOperation, ApiParam, ApiQuery, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
-import { ApiAnswer, ApiRefusals, ApiTenant } from '../docs-api/index.js';
+import { ApiAnswer, ApiRefusals, ApiTenant, stateShapes } from '../docs-api/index.js';
 import { sendJson } from '../http/answers.js';
 import type { QueryValues } from '../http/query.js';
 import * as examples from './examples.js';
@@ -15,7 +15,6 @@ import {
   MissingTimerDto,
   PeekedTimerDto,
   TimerCountDto,
-  TimerErrorDto,
   TimerPageDto,
   TimerResultDto,
   TimerResultsDto,
@@ -26,22 +25,10 @@ import { TimersService } from './timers.service.js';
 const NAME = { type: 'string', minLength: 1 };
 const QUEUE = { name: 'queue', schema: NAME, example: 'orders' };
 const KEY = { name: 'timerKey', schema: NAME, example: 'order-1/reminder' };
-const type = TimerErrorDto;
-const FAULTS = [
-  { status: 500, type, examples: examples.FAULT },
-  { status: 503, type, examples: examples.UNAVAILABLE },
-] as const;
 const CALL_REFUSALS = {
   codes: ['name_too_long', 'overloaded', 'storage_full'],
   readsBody: true,
-  shapes: [
-    { status: 400, type, examples: examples.BAD_CALL },
-    { status: 403, type, examples: examples.FORBIDDEN },
-    { status: 413, type, examples: examples.TOO_LARGE },
-    { status: 429, type, examples: examples.RATE },
-    { status: 500, type, examples: examples.FAULT },
-    { status: 503, type, examples: examples.SWITCHED_OFF },
-  ],
+  shapes: stateShapes(examples.CALL_REFUSALS),
 } as const;
 
 @ApiTags('timers')
@@ -92,10 +79,7 @@ export class TimersController {
     type: TimerResultDto,
     examples: examples.CANCELLED,
   })
-  @ApiRefusals({
-    codes: ['name_too_long'],
-    shapes: [{ status: 400, type, examples: examples.BAD_KEY }, ...FAULTS],
-  })
+  @ApiRefusals({ codes: ['name_too_long'], shapes: stateShapes(examples.KEY_REFUSALS) })
   async cancel(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
@@ -120,10 +104,7 @@ export class TimersController {
     type: { oneOf: [TimerPageDto, TimerCountDto] },
     examples: examples.READS,
   })
-  @ApiRefusals({
-    codes: [],
-    shapes: [{ status: 400, type, examples: examples.BAD_READ }, ...FAULTS],
-  })
+  @ApiRefusals({ codes: [], shapes: stateShapes(examples.READ_REFUSALS) })
   async read(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
@@ -143,10 +124,7 @@ export class TimersController {
     type: { oneOf: [PeekedTimerDto, MissingTimerDto] },
     examples: examples.PEEKED,
   })
-  @ApiRefusals({
-    codes: [],
-    shapes: [{ status: 400, type, examples: examples.BAD_KEY }, ...FAULTS],
-  })
+  @ApiRefusals({ codes: [], shapes: stateShapes(examples.KEY_REFUSALS) })
   async peek(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,

@@ -163,15 +163,3 @@ export class TimerCountDto {
   @ApiProperty(COUNT)
   readonly count!: number;
 }
-
-/** The envelope of the key-value store, locks and timers. */
-export class TimerErrorDto {
-  @ApiProperty({ type: 'string', description: 'What happened, for programs.' })
-  readonly error!: string;
-
-  @ApiProperty({ type: 'string', required: false, description: 'The finer reason.' })
-  readonly reason?: string;
-
-  @ApiProperty({ type: 'string', required: false, description: 'For people.' })
-  readonly detail?: string;
-}

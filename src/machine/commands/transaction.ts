@@ -113,8 +113,6 @@ function checkSection(body: SectionBody): void {
     case TransactionSection.Timers:
       checkTimerOps(bytes, start, end);
       return;
-    case TransactionSection.KeyValue:
-      throw new DecodeError('this build knows no such section', start);
     default:
       unreachable(section, 'transaction section');
   }
