@@ -117,6 +117,20 @@ export function createMachine(ports: MachinePorts): Machine {
   return new QueenMachine(ports);
 }
 
+type StateKind =
+  | CommandKind.DeclareEphemeral
+  | CommandKind.DropEphemeral
+  | CommandKind.Timers
+  | CommandKind.FireTimers
+  | CommandKind.RegisterStream
+  | CommandKind.StreamCycle
+  | CommandKind.FailTimers
+  | CommandKind.KvCall
+  | CommandKind.KvSweep
+  | CommandKind.SetSwitches
+  | CommandKind.SetQuota
+  | CommandKind.PurgeTenant;
+
 class QueenMachine implements Machine {
   private readonly context: ApplyContext;
   private readonly push: PushApplier;
@@ -345,6 +359,23 @@ class QueenMachine implements Machine {
         return applyRemoveDeadLetters(context, decodeRemoveDeadLetters(this.body()));
       case CommandKind.ReplayDeadLetter:
         return applyReplay(context, this.replay(), this.push);
+      case CommandKind.TrimPartitions:
+        return applyTrimPartitions(context, decodeTrimPartitions(this.body()));
+      case CommandKind.DropPartitions:
+        return applyDropPartitions(context, decodeDropPartitions(this.body()));
+      case CommandKind.SealCursors:
+        return applySealCursors(context, decodeSealCursors(this.body()));
+      case CommandKind.Transaction:
+        return this.transaction.apply(this.pushBody());
+      default:
+        return this.dispatchState(kind);
+    }
+  }
+
+  /** The state plane: ephemeral declarations, timers, streams, keys, switches and quotas. */
+  private dispatchState(kind: StateKind): Outcome {
+    const { context } = this;
+    switch (kind) {
       case CommandKind.DeclareEphemeral:
         return applyDeclareEphemeral(context, decodeDeclareEphemeral(this.body()));
       case CommandKind.DropEphemeral:
@@ -359,12 +390,6 @@ class QueenMachine implements Machine {
         return applyCycle(context, this.cycle(), this.push);
       case CommandKind.FailTimers:
         return applyFail(context, decodeFailTimers(this.body()));
-      case CommandKind.TrimPartitions:
-        return applyTrimPartitions(context, decodeTrimPartitions(this.body()));
-      case CommandKind.DropPartitions:
-        return applyDropPartitions(context, decodeDropPartitions(this.body()));
-      case CommandKind.SealCursors:
-        return applySealCursors(context, decodeSealCursors(this.body()));
       case CommandKind.KvCall:
         return applyKvCall(context, decodeKvCall(this.body()));
       case CommandKind.KvSweep:
@@ -376,8 +401,6 @@ class QueenMachine implements Machine {
       case CommandKind.PurgeTenant:
         decodePurgeTenant(this.body());
         return applyPurgeTenant(context);
-      case CommandKind.Transaction:
-        return this.transaction.apply(this.pushBody());
       default:
         return unreachable(kind, 'command kind');
     }

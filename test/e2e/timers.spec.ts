@@ -1,6 +1,6 @@
 /** The timer plane over HTTP (state.md §2): verdicts, firing, wake-up, payloads, reads, restart. */
 import { TestBroker, type HttpAnswer } from '../support/broker.js';
-import { Calls, eventually, freshQueue, idsOf, messagesOf } from './calls.js';
+import { Calls, eventually, freshQueue, idsOf } from './calls.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
