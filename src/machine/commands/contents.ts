@@ -10,7 +10,8 @@ import { decodeReplayDeadLetter } from './dead-letters.js';
 import { EntryReader } from './entry.js';
 import { TENANT_BYTES } from './header.js';
 import { PushBodyView } from './push-view.js';
-import { decodeFireTimers } from './timers.js';
+import { decodeStreamCycle } from './streams.js';
+import { decodeFireTimers, decodeTimers } from './timers.js';
 import { readSections } from './transaction.js';
 
 /** Range of bytes. */
@@ -20,12 +21,12 @@ interface Body {
   readonly end: number;
 }
 
-/** From the body of a command to the push body in it; null: the kind never appends. */
-type FindPushBody = ((body: Body) => Body | undefined) | null;
+/** From the body of a command to the push bodies in it; null: the kind never appends. */
+type FindPushBodies = ((body: Body) => readonly Body[]) | null;
 
-const PUSH_BODY: Readonly<Record<CommandKind, FindPushBody>> = {
+const PUSH_BODIES: Readonly<Record<CommandKind, FindPushBodies>> = {
   [CommandKind.OpenSession]: null,
-  [CommandKind.Push]: (body) => body,
+  [CommandKind.Push]: (body) => [body],
   [CommandKind.Register]: null,
   [CommandKind.Claim]: null,
   [CommandKind.Unclaim]: null,
@@ -40,13 +41,18 @@ const PUSH_BODY: Readonly<Record<CommandKind, FindPushBody>> = {
   [CommandKind.RemoveDeadLetters]: null,
   [CommandKind.ReplayDeadLetter]: behind(decodeReplayDeadLetter),
   [CommandKind.Transaction]: ({ bytes, start, end }) =>
-    readSections(bytes, start, end).find(({ section }) => section === TransactionSection.Pushes),
+    readSections(bytes, start, end).flatMap((body) => {
+      if (body.section === TransactionSection.Pushes) return [body];
+      return body.section === TransactionSection.Timers ? firedAtOnce(body) : [];
+    }),
   [CommandKind.DeclareEphemeral]: null,
   [CommandKind.DropEphemeral]: null,
   // A pending timer names its record; a dead letter that a timer became names it too.
-  [CommandKind.Timers]: null,
+  [CommandKind.Timers]: firedAtOnce,
   [CommandKind.FireTimers]: behind(decodeFireTimers),
   [CommandKind.FailTimers]: null,
+  [CommandKind.RegisterStream]: null,
+  [CommandKind.StreamCycle]: behind(decodeStreamCycle),
   [CommandKind.TrimPartitions]: null,
   [CommandKind.DropPartitions]: null,
   [CommandKind.SealCursors]: null,
@@ -59,12 +65,19 @@ const PUSH_BODY: Readonly<Record<CommandKind, FindPushBody>> = {
 };
 
 /** The push body follows what the decoder reads. */
-function behind(decode: (reader: BinaryReader) => unknown): FindPushBody {
+function behind(decode: (reader: BinaryReader) => unknown): FindPushBodies {
   return ({ bytes, start, end }) => {
     const reader = new BinaryReader(bytes, start, end);
     decode(reader);
-    return { bytes, start: reader.position, end };
+    return [{ bytes, start: reader.position, end }];
   };
+}
+
+/** Messages of timers that were due when they were scheduled: they are appended as they stand here. */
+function firedAtOnce({ bytes, start, end }: Body): Body[] {
+  return decodeTimers(new BinaryReader(bytes, start, end))
+    .filter(({ op, delayMicros }) => op === 'schedule' && delayMicros <= 0)
+    .map(({ bodyStart, bodyEnd }) => ({ bytes, start: bodyStart, end: bodyEnd }));
 }
 
 /** An append group of an entry. */
@@ -86,15 +99,23 @@ export function visitAppendedGroups(
   if (!entry.open([payload])) return;
   while (entry.next()) {
     const { bytes, start, end } = entry;
-    const find = PUSH_BODY[bytes[start + COMMAND_HEADER.kind] as CommandKind];
-    const body = find?.({ bytes, start: start + COMMAND_HEADER.body, end });
-    if (body === undefined) continue;
+    const find = PUSH_BODIES[bytes[start + COMMAND_HEADER.kind] as CommandKind];
+    const bodies = find?.({ bytes, start: start + COMMAND_HEADER.body, end }) ?? [];
+    if (bodies.length === 0) continue;
     const tenantAt = start + COMMAND_HEADER.tenant;
     const tenant = bytes.subarray(tenantAt, tenantAt + TENANT_BYTES);
-    view.open(bytes, body.start, body.end);
-    while (view.nextGroup()) {
-      const sizeBytes = view.blockLength;
-      visit({ tenant, queue: view.queueName(), partition: view.partitionName(), sizeBytes });
-    }
+    for (const body of bodies) visitGroups(body, tenant, visit);
+  }
+}
+
+function visitGroups(
+  { bytes, start, end }: Body,
+  tenant: Uint8Array,
+  visit: (group: AppendedGroup) => void,
+): void {
+  view.open(bytes, start, end);
+  while (view.nextGroup()) {
+    const sizeBytes = view.blockLength;
+    visit({ tenant, queue: view.queueName(), partition: view.partitionName(), sizeBytes });
   }
 }
