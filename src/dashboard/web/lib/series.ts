@@ -50,9 +50,14 @@ export function sumSeries({ series }: OpsAnswer): Summed {
   };
 }
 
-/** Rates of each queue over the newest bucket that has any row. */
-export function latestRates({ series }: OpsAnswer): Map<string, OpsPoint> {
+/** A bucket older than this says nothing about now. */
+const RECENT_MS = 3 * 60_000;
+
+/** Rows of each queue over the newest bucket, where that is recent: the others do nothing now. */
+export function latestRates({ series }: OpsAnswer, now = Date.now()): Map<string, OpsPoint> {
   const latest = new Map<string, OpsPoint>();
-  for (const point of series) latest.set(point.queueName, point);
+  for (const point of series) {
+    if (now - Date.parse(point.bucket) <= RECENT_MS) latest.set(point.queueName, point);
+  }
   return latest;
 }

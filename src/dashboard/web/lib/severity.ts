@@ -4,6 +4,7 @@
  */
 import { shallowRef } from 'vue';
 import { post } from './api';
+import { seconds } from './format';
 import type { QueueRow, GroupRow, OpsPoint } from './shapes';
 
 export const SETTINGS_NAMESPACE = 'queen.console';
@@ -118,12 +119,15 @@ export function findingsOf({ queue, groups, rate }: QueueView): Finding[] {
   };
   const { name, messages } = queue;
   const lag = Math.max(0, ...groups.map(({ maxTimeLag }) => maxTimeLag));
-  add(toneOf(lag, line('lagWarnSeconds', name), line('lagBadSeconds', name)), `${lag} s behind`);
+  add(
+    toneOf(lag, line('lagWarnSeconds', name), line('lagBadSeconds', name)),
+    `${seconds(lag)} behind`,
+  );
   const ackRate = rate?.ackPerSecond ?? 0;
   if (messages.pending >= MIN_BACKLOG && ackRate > 0) {
     const work = messages.pending / ackRate;
     const tone = toneOf(work, line('backlogWarnSeconds', name), line('backlogBadSeconds', name));
-    add(tone, `${Math.round(work)} s of work waiting`);
+    add(tone, `${seconds(work)} of work waiting`);
   }
   const failed = rate?.ackFailed ?? 0;
   const tried = failed + (rate?.ackSuccess ?? 0);
