@@ -14,7 +14,7 @@ const INTERNAL = {
 @Controller('api/v1/ephemeral')
 export class EphemeralInternalController {
   @Post('_adopt')
-  @Access('public')
+  @Access('read-write')
   @ApiOperation(INTERNAL)
   @ApiRefusals({ codes: ['internal_only'], readsBody: true })
   adopt(): never {
@@ -22,7 +22,7 @@ export class EphemeralInternalController {
   }
 
   @Post('_leaving')
-  @Access('public')
+  @Access('read-write')
   @ApiOperation(INTERNAL)
   @ApiRefusals({ codes: ['internal_only'], readsBody: true })
   leaving(): never {
@@ -30,7 +30,7 @@ export class EphemeralInternalController {
   }
 
   @Get('_ready')
-  @Access('public')
+  @Access('read-write')
   @ApiOperation(INTERNAL)
   @ApiRefusals({ codes: ['internal_only'] })
   ready(): never {

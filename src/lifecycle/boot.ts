@@ -23,6 +23,12 @@ import { NestLogger } from '../logging/index.js';
 
 /** What was asked for and is not built must stop the boot: it protects something. */
 function refuseUnbuilt(config: QueenConfig): void {
+  if (config.raft.groups > 1) {
+    throw new ConfigError(
+      'QUEEN_RAFT_GROUPS',
+      'QUEEN_RAFT_GROUPS: this build runs one raft group; leave it unset or 1',
+    );
+  }
   if (config.security.encryptionKey !== null) {
     throw new ConfigError(
       'QUEEN_ENCRYPTION_KEY',

@@ -103,7 +103,10 @@ const LISTS: Readonly<Record<Level, string>> = {
     POST /api/v1/ephemeral/ack
     POST /api/v1/ephemeral/configure
     POST /api/v1/ephemeral/reset
-    DELETE /api/v1/ephemeral/queue/{queue}`,
+    DELETE /api/v1/ephemeral/queue/{queue}
+    POST /api/v1/ephemeral/_adopt
+    POST /api/v1/ephemeral/_leaving
+    GET /api/v1/ephemeral/_ready`,
   admin: `
     POST /api/v1/stats/refresh
     DELETE /api/v1/resources/queues/{queue}

@@ -4,8 +4,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect as dial, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { logIndex } from '../../../src/common/ids.js';
+import { logIndex, nodeId as id } from '../../../src/common/ids.js';
 import { FrameKind, FrameWriter } from '../../../src/raft/transport/frame.js';
+import { writeMessage } from '../../../src/raft/transport/message-codec.js';
 import { helloFrame } from '../../../src/raft/transport/hello.js';
 import { addressOf, connect, heartbeat, startNode, stopAll, until } from './recorder.js';
 import type { TestNode } from './recorder.js';
@@ -140,6 +141,51 @@ it('closes streams that speak garbage, without effect', async () => {
   expect(node.heard.messages).toEqual([]);
   expect(node.heard.commands).toEqual([]);
   expect(node.heard.events).toEqual([]);
+});
+
+it('does nothing with bytes recorded elsewhere: another pair, another stream, no token', async () => {
+  const node = await lonelyNode();
+  const third = await startNode(3, { peers: [{ ...addressOf(node), nodeId: id(1) }] });
+  const writer = new FrameWriter();
+  writer.begin(FrameKind.Message);
+  writeMessage(writer, heartbeat({ ...node, id: id(1) }, node, 7));
+  const hello = Buffer.concat([...helloFrame(id(1), 'data').parts]);
+  const recorded = Buffer.concat([hello, ...writer.finish().parts]);
+  const replay = async (to: TestNode, headers: Record<string, string>, line = STREAM) => {
+    const peer = stranger(to, head(line, headers));
+    await until('an answer', () => peer.answer.includes('\r\n\r\n'));
+    if (!peer.closed) peer.socket.write(recorded);
+    return ended(peer);
+  };
+  // To a node it was not meant for, and on the other kind of stream.
+  expect(await replay(third, streamHeaders(1))).toBe('HTTP/1.1 101');
+  expect(await replay(node, streamHeaders(1), STREAM.replace('data', 'control'))).toBe(
+    'HTTP/1.1 101',
+  );
+  const { 'x-queen-raft-token': _, ...bare } = streamHeaders(1);
+  expect(await replay(node, bare)).toBe('HTTP/1.1 401');
+  expect([...node.heard.messages, ...third.heard.messages]).toEqual([]);
+  // The same bytes where they belong are heard, so they were whole.
+  const right = stranger(node, head(STREAM, streamHeaders(1)));
+  await until('upgraded', () => right.answer.includes('\r\n\r\n'));
+  right.socket.write(recorded);
+  await until('heard', () => node.heard.messages.length === 1);
+  right.socket.destroy();
+});
+
+it('closes on random bytes behind a right hello, and serves on', async () => {
+  const node = await lonelyNode({ limits: { maxFrameBytes: 1000, silentMs: 400 } });
+  const hello = Buffer.concat([...helloFrame(id(1), 'data').parts]);
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const noise = Buffer.from(
+      Array.from({ length: seed * 5 }, (_, i) => (i * seed * 167 + 13) % 256),
+    );
+    const peer = stranger(node, head(STREAM, streamHeaders(1)));
+    await until('upgraded', () => peer.answer.includes('\r\n\r\n'));
+    peer.socket.write(Buffer.concat([hello, noise]));
+    await ended(peer);
+  }
+  expect([...node.heard.messages, ...node.heard.commands]).toEqual([]);
 });
 
 it('bounds handshake time, header bytes and connections', async () => {
