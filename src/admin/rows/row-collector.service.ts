@@ -17,6 +17,7 @@ import { FrameFile } from './frame-file.js';
 import { FrameStore } from './frame-store.js';
 import { churnOf, PartitionChurn, type Churn } from './partition-churn.js';
 import { ProcessSamples } from './process-samples.js';
+import { RetentionCounts, type Removed } from './retention-counts.js';
 import {
   PROCESS_FIELDS,
   QUEUE_FIELDS,
@@ -34,6 +35,7 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly file: FrameFile;
   private readonly samples: ProcessSamples;
   private readonly churn: PartitionChurn;
+  private readonly removed: RetentionCounts;
   private readonly unlisten: () => void;
   private timers: NodeJS.Timeout[] = [];
   private before: ProcessTotals;
@@ -52,7 +54,11 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
     this.before = totalsOf(traffic);
     const group = groups.first;
     this.churn = new PartitionChurn(group.tables, group.nowMicros());
-    this.unlisten = group.listen({ appended: (slot) => this.churn.appended(slot) });
+    this.removed = new RetentionCounts(group.tables);
+    this.unlisten = group.listen({
+      appended: (slot) => this.churn.appended(slot),
+      trimmed: (slot, cut) => this.removed.trimmed(slot, cut),
+    });
   }
 
   onApplicationBootstrap(): void {
@@ -107,7 +113,7 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
       lag.maxMs = Math.max(lag.maxMs, counts.lagMaxMs);
       lag.count += counts.lagCount;
     }
-    addChurn(frame, group, this.churn.turn());
+    addLeaderCounts(frame, group, { churn: this.churn.turn(), removed: this.removed.turn() });
     const { gauges, loop } = this.samples.turn();
     Object.assign(frame.gauges, gauges);
     const totals = totalsOf(this.traffic);
@@ -164,21 +170,27 @@ function addRow(
   });
 }
 
-const CREATED = QUEUE_FIELDS.indexOf('partitionsCreated');
-const DELETED = QUEUE_FIELDS.indexOf('partitionsDeleted');
+interface LeaderCounts {
+  readonly churn: ReadonlyMap<number, Churn>;
+  readonly removed: ReadonlyMap<number, Removed>;
+}
 
-function addChurn(frame: Frame, group: Group, churn: ReadonlyMap<number, Churn>): void {
-  if (churn.size === 0 || group.status().role !== 'leader') return;
+/** What happened to the state itself is written down by the leader alone. */
+function addLeaderCounts(frame: Frame, group: Group, { churn, removed }: LeaderCounts): void {
+  if (churn.size + removed.size === 0 || group.status().role !== 'leader') return;
   const { names, queues } = group.tables;
   for (const queue of queues.live()) {
     const { created, deleted } = churnOf(churn, queue.id);
-    if (created === 0 && deleted === 0) continue;
+    const counts: Partial<QueueValues> = {
+      ...{ partitionsCreated: created, partitionsDeleted: deleted },
+      ...removed.get(queue.id),
+    };
+    if (created === 0 && deleted === 0 && !removed.has(queue.id)) continue;
     const row = frame.queues.get(queue.id) ?? {
       ...{ queueId: queue.id, tenant: hexText(names.tenantUuid(queue.tenant)), name: queue.name },
       values: QUEUE_FIELDS.map(() => 0),
     };
-    row.values[CREATED] = created;
-    row.values[DELETED] = deleted;
+    QUEUE_FIELDS.forEach((field, i) => (row.values[i] = counts[field] ?? row.values[i] ?? 0));
     frame.queues.set(queue.id, row);
   }
 }
