@@ -25,6 +25,7 @@ import { MessagesModule } from './messages/messages.module.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RaftModule } from './raft/index.js';
+import { TracesModule } from './traces/traces.module.js';
 import { TransactionsModule } from './transactions/transactions.module.js';
 import { TimersModule } from './timers/timers.module.js';
 
@@ -51,6 +52,7 @@ export class AppModule {
         QueuesModule,
         LeasesModule,
         TransactionsModule,
+        TracesModule,
         ConsumerGroupsModule,
         DlqModule,
         MessagesModule,

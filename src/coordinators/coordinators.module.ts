@@ -12,6 +12,7 @@ import { Dispatcher } from './dispatcher/dispatcher.js';
 import { KvExpirySweeper } from './kv-expiry/kv-expiry-sweeper.js';
 import { buildTimerSweeper } from './timers/index.js';
 import { attachRetention } from './retention/attach-retention.js';
+import { TraceSweeper } from './traces/trace-sweeper.js';
 
 const TICK_MS = 10;
 const CONFLICT_LOG_MS = 60_000;
@@ -57,6 +58,16 @@ export class CoordinatorsModule implements OnModuleInit {
     );
     this.attachTimerSweeper(mint);
     this.attachKvExpiry();
+    this.attachTraceSweeper();
+  }
+
+  /** Often enough that nothing is kept for more than a tenth longer, but at least every minute. */
+  private attachTraceSweeper(): void {
+    const retentionMs = this.config.retention.traceRetentionMs;
+    const sweepMs = Math.min(Math.max(retentionMs / 10, 1000), 60_000);
+    const logger = this.logger.child('traces');
+    const log = (event: string, fields: object): void => logger.warn(event, { ...fields });
+    this.groups.attachCoordinator((host) => new TraceSweeper(host, { sweepMs, retentionMs, log }));
   }
 
   private attachKvExpiry(): void {

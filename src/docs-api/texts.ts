@@ -17,6 +17,7 @@ export const TAGS = [
   { name: 'push', description: 'Writing messages.' },
   { name: 'consume', description: 'Pop, acknowledge, extend a lease.' },
   { name: 'transactions', description: 'Several operations, all or none.' },
+  { name: 'traces', description: 'What happened to a message, as its workers tell it.' },
   { name: 'queues', description: 'Configure, delete and look at queues.' },
   { name: 'ephemeral', description: 'Queues that live in memory only.' },
   { name: 'kv', description: 'Keys and values, versions as fencing tokens.' },

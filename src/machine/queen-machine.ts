@@ -38,6 +38,12 @@ import { applyFail, applyFire, prefetchFail, prefetchFire } from './apply/timer-
 import type { Fire } from './apply/timer-fire.js';
 import { applyTimers, prefetchTimers } from './apply/timers.js';
 import type { TimerOps } from './apply/timers.js';
+import {
+  applyAppendTrace,
+  applySweepTraces,
+  prefetchAppendTrace,
+  prefetchSweepTraces,
+} from './apply/traces.js';
 import { TransactionApplier } from './apply/transaction.js';
 import { decodeAck, decodeExtend } from './commands/ack.js';
 import { COMMAND_HEADER, CommandKind } from './commands/catalogue.js';
@@ -64,6 +70,7 @@ import {
 import { decodeForgetNode, decodeOpenSession, decodeRaiseVersion } from './commands/session.js';
 import { decodeRegisterStream, decodeStreamCycle } from './commands/streams.js';
 import { decodeFailTimers, decodeFireTimers, decodeTimers } from './commands/timers.js';
+import { decodeAppendTrace, decodeSweepTraces } from './commands/traces.js';
 import { MACHINE_VERSION } from './machine.js';
 import type {
   AppliedEntry,
@@ -125,6 +132,8 @@ type StateKind =
   | CommandKind.RegisterStream
   | CommandKind.StreamCycle
   | CommandKind.FailTimers
+  | CommandKind.AppendTrace
+  | CommandKind.SweepTraces
   | CommandKind.KvCall
   | CommandKind.KvSweep
   | CommandKind.SetSwitches
@@ -280,6 +289,10 @@ class QueenMachine implements Machine {
         return push.prefetch(this.pushBody(), sink);
       case CommandKind.Transaction:
         return this.transaction.prefetch(this.pushBody(), sink);
+      case CommandKind.AppendTrace:
+        return prefetchAppendTrace(context, decodeAppendTrace(this.body()), sink);
+      case CommandKind.SweepTraces:
+        return prefetchSweepTraces(decodeSweepTraces(this.body()), sink);
       case CommandKind.Ack:
         return prefetchAck(context, decodeAck(this.body()), sink);
       case CommandKind.ReplayDeadLetter:
@@ -372,7 +385,7 @@ class QueenMachine implements Machine {
     }
   }
 
-  /** The state plane: ephemeral declarations, timers, streams, keys, switches and quotas. */
+  /** The state plane: ephemeral declarations, timers, traces, streams, keys, switches and quotas. */
   private dispatchState(kind: StateKind): Outcome {
     const { context } = this;
     switch (kind) {
@@ -390,6 +403,10 @@ class QueenMachine implements Machine {
         return applyCycle(context, this.cycle(), this.push);
       case CommandKind.FailTimers:
         return applyFail(context, decodeFailTimers(this.body()));
+      case CommandKind.AppendTrace:
+        return applyAppendTrace(context, decodeAppendTrace(this.body()));
+      case CommandKind.SweepTraces:
+        return applySweepTraces(context, decodeSweepTraces(this.body()));
       case CommandKind.KvCall:
         return applyKvCall(context, decodeKvCall(this.body()));
       case CommandKind.KvSweep:

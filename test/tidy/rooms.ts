@@ -36,6 +36,7 @@ const FEATURES = [
   'consumer-groups',
   'transactions',
   'messages',
+  'traces',
   'dlq',
   'kv',
   'timers',

@@ -16,6 +16,7 @@
  */
 import type { ConsumerGroupId, Micros, Offset, PartitionId, QueueId } from '../../common/ids.js';
 import type { TransactionOutcome } from './catalogue-transactions.js';
+import type { AppendTraceOutcome, SweepTracesOutcome } from './traces.js';
 import type { DeclareEphemeralOutcome, DropEphemeralOutcome } from './ephemeral-catalogue.js';
 import type { RegisterStreamOutcome, StreamCycleOutcome } from './streams.js';
 import type { FailTimersOutcome, FireTimersOutcome, TimersOutcome } from './timers.js';
@@ -67,6 +68,8 @@ export enum CommandKind {
   RemoveDeadLetters = 14,
   ReplayDeadLetter = 15,
   Transaction = 20,
+  AppendTrace = 22,
+  SweepTraces = 23,
   DeclareEphemeral = 60,
   DropEphemeral = 61,
   /** timers.ts */
@@ -369,6 +372,8 @@ export type Outcome =
   | RemoveDeadLettersOutcome
   | ReplayDeadLetterOutcome
   | TransactionOutcome
+  | AppendTraceOutcome
+  | SweepTracesOutcome
   | DeclareEphemeralOutcome
   | DropEphemeralOutcome
   | TimersOutcome

@@ -27,6 +27,7 @@ import { decodeForgetNode, decodeOpenSession, decodeRaiseVersion } from './sessi
 import { decodeRegisterStream, decodeStreamCycle } from './streams.js';
 import { checkTimerOps } from './timer-check.js';
 import { decodeFailTimers, decodeFireTimers } from './timers.js';
+import { decodeAppendTrace, decodeSweepTraces } from './traces.js';
 import { checkTransactionBody } from './transaction.js';
 
 /** Decodes the whole command in bytes[start, end); throws DecodeError, returns its header. */
@@ -123,6 +124,10 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeDropPartitions(reader);
     case CommandKind.SealCursors:
       return decodeSealCursors(reader);
+    case CommandKind.AppendTrace:
+      return decodeAppendTrace(reader);
+    case CommandKind.SweepTraces:
+      return decodeSweepTraces(reader);
     case CommandKind.KvCall:
       return decodeKvCall(reader);
     case CommandKind.KvSweep:

@@ -32,6 +32,8 @@ const PUSH_BODIES: Readonly<Record<CommandKind, FindPushBodies>> = {
   [CommandKind.Unclaim]: null,
   [CommandKind.Ack]: null,
   [CommandKind.Extend]: null,
+  [CommandKind.AppendTrace]: null,
+  [CommandKind.SweepTraces]: null,
   [CommandKind.Configure]: null,
   [CommandKind.DeleteQueue]: null,
   [CommandKind.RaiseVersion]: null,

@@ -66,6 +66,12 @@ export type { FailureRules, TimerOpInput, TimerResult, TimersOutcome } from './t
 export * from './retention.js';
 export { encodeForgetNode, encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';
 export {
+  encodeAppendTrace,
+  encodeSweepTraces,
+  MAX_TRACE_NAME_BYTES,
+  MAX_TRACE_NAMES,
+} from './traces.js';
+export {
   encodeAcks,
   encodePositions,
   encodeTransaction,

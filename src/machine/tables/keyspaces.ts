@@ -17,6 +17,7 @@
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  *   44 garbage partition  u32 queue | u48 partition
  *   20…27 key-value, switches, quotas: kv-keys.ts
+ *   40 trace, 41 names of traces, 42 traced messages: see trace-keys.ts
  *   43 metadata of a cursor u32 queue | u48 partition | u32 group
  *   48 members of the raft group
  */
@@ -58,6 +59,9 @@ export const KEYSPACE = {
   streamQueries: 0x30,
   streamState: 0x31,
   garbageState: 0x32,
+  traces: 0x40,
+  traceNames: 0x41,
+  tracedMessages: 0x42,
   cursorMetadata: 0x43,
   /** One row: who the members are. Written by the group with the entry that changed it. */
   members: 0x48,
