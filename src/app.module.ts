@@ -27,6 +27,7 @@ import { QueuesModule } from './queues/queues.module.js';
 import { RaftModule } from './raft/index.js';
 import { TracesModule } from './traces/traces.module.js';
 import { TransactionsModule } from './transactions/transactions.module.js';
+import { StreamsModule } from './streams/streams.module.js';
 import { TimersModule } from './timers/timers.module.js';
 
 export interface AppParts {
@@ -60,6 +61,7 @@ export class AppModule {
         KvModule,
         LocksModule,
         TimersModule,
+        StreamsModule,
         HealthModule,
         StatusModule,
         MetricsModule,

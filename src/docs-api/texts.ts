@@ -23,5 +23,6 @@ export const TAGS = [
   { name: 'kv', description: 'Keys and values, versions as fencing tokens.' },
   { name: 'locks', description: 'Locks and semaphores.' },
   { name: 'timers', description: 'Messages at a later time.' },
+  { name: 'streams', description: 'What the windowed-aggregation SDK needs.' },
   { name: 'operations', description: 'Health and metrics of this node.' },
 ] as const;

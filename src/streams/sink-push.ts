@@ -1,0 +1,76 @@
+/** Messages of a cycle to its sinks: one push of one group per (queue, partition), in input order. */
+import { QueenError } from '../common/errors.js';
+import { murmur3x128Into } from '../common/murmur3-128.js';
+import { nameRefusal } from '../common/name-budget.js';
+import { encodeUtf8 } from '../common/utf8.js';
+import type { UuidMint } from '../common/uuid-v7.js';
+import { parseUuid, uuidText } from '../common/uuid-v7.js';
+import type { JsonObject } from '../http/json-body.js';
+import type { PushCommandLimits } from '../machine/commands/catalogue.js';
+import { PushCommandBuilder } from '../machine/commands/index.js';
+import { recordCrc } from '../preparation/checksum.js';
+import type { Group } from '../raft/index.js';
+import { findQueue } from '../reads/partition-identity.js';
+
+const EMPTY_OBJECT = Uint8Array.of(0x7b, 0x7d);
+
+export interface SinkMessage {
+  readonly queue: string;
+  readonly partition: string;
+  readonly id: Uint8Array;
+  readonly transactionId: string;
+  readonly payload: Uint8Array;
+}
+
+/** Items without a queue are left out. */
+export function sinkMessages(
+  items: readonly JsonObject[],
+  payloads: readonly (Uint8Array | null)[],
+  mint: UuidMint,
+): SinkMessage[] {
+  return items.flatMap((item, i): SinkMessage[] => {
+    const { queue } = item;
+    if (typeof queue !== 'string' || queue === '') return [];
+    const partition = textOr(item['partition'], 'Default');
+    const tooLong = nameRefusal({ queue, partition });
+    if (tooLong !== undefined) throw new QueenError('name_too_long', tooLong);
+    const id = parseUuid(textOr(item['messageId'], '')) ?? mint.mint();
+    const transactionId = textOr(item['transactionId'], uuidText(id));
+    return [{ queue, partition, id, transactionId, payload: payloads[i] ?? EMPTY_OBJECT }];
+  });
+}
+
+export function sinkPush(
+  messages: readonly SinkMessage[],
+  scene: {
+    readonly tenant: Uint8Array;
+    readonly group: Group;
+    readonly limits: PushCommandLimits;
+  },
+): Uint8Array {
+  const { tenant, group, limits } = scene;
+  const builder = new PushCommandBuilder(limits, recordCrc);
+  const numbers = new Map<string, number>();
+  for (const message of messages) {
+    const { queue, partition, id, payload } = message;
+    const target = `${queue}\0${partition}`;
+    const optionsVersion = findQueue(group.tables, tenant, queue)?.optionsVersion ?? 0;
+    const number =
+      numbers.get(target) ?? builder.group({ queue, partition, optionsVersion, encrypted: false });
+    numbers.set(target, number);
+    const text = encodeUtf8(message.transactionId);
+    const hash = new Uint8Array(16);
+    murmur3x128Into(text, 0, text.length, hash, 0);
+    builder.add(number, {
+      ...{ id, idAt: 0, hash, hashAt: 0, clientId: true, encrypted: false },
+      ...{ producerSub: null, traceId: null },
+      transactionId: { bytes: text, start: 0, end: text.length },
+      payload: { bytes: payload, start: 0, end: payload.length },
+    });
+  }
+  return builder.build(tenant);
+}
+
+function textOr(value: unknown, fallback: string): string {
+  return typeof value === 'string' && value !== '' ? value : fallback;
+}
