@@ -20,6 +20,8 @@ import { CommandKind } from '../machine/commands/catalogue.js';
 import { encodeReplayDeadLetter, PushCommandBuilder } from '../machine/commands/index.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
 import { letterById, letterName, readLetter } from '../reads/dead-letters.js';
+import { boundCipher, encrypts } from '../preparation/payload-sealing.js';
+import type { PayloadCipher } from '../raft/index.js';
 import type { LetterMessage } from '../reads/letter-messages.js';
 import { letterMessage } from '../reads/letter-messages.js';
 import { findQueue, queuesOf } from '../reads/partition-identity.js';
@@ -118,10 +120,11 @@ export class ReplayService {
     const messageId = this.mint.mint();
     const transactionId = `dlq:${uuidText(letter.deadLetterId)}`;
     for (let tries = 0; tries < MAX_PREPARATIONS; tries += 1) {
+      const cipher = await cipherFor(replay);
       const bytes = encodeReplayDeadLetter(
         replay.tenant,
         { letter: letterName(letter) },
-        this.copyOf(replay, transactionId, messageId),
+        this.copyOf(replay, { transactionId, messageId, cipher }),
       );
       const outcome = await group.submit({ bytes, growing: true }, options);
       if (outcome.kind !== CommandKind.ReplayDeadLetter) throw new QueenError('retry');
@@ -137,10 +140,13 @@ export class ReplayService {
     throw new QueenError('retry');
   }
 
-  /** The push of the copy: new id, no trace, no producer, the payload's bytes as they are stored. */
-  private copyOf(replay: Replay, transactionId: string, messageId: Uint8Array): Uint8Array {
+  /** The push of the copy: new id, no trace, no producer, encrypted as the target wants it. */
+  private copyOf(replay: Replay, copy: Copy): Uint8Array {
     const { tenant, message, target } = replay;
+    const { transactionId, messageId, cipher } = copy;
     const row = findQueue(replay.settled.group.tables, tenant, target.queue);
+    const encrypted = cipher !== null;
+    const payload = cipher === null ? message.payload : cipher.seal(message.payload);
     const limits = {
       defaults: implicitDefaults(),
       windowMinSeconds: Math.ceil(this.config.retention.txnWindowMinMs / 1000),
@@ -152,7 +158,7 @@ export class ReplayService {
       queue: target.queue,
       partition: target.partition,
       optionsVersion: row?.optionsVersion ?? 0,
-      encrypted: message.encrypted,
+      encrypted,
     });
     const text = encodeUtf8(transactionId);
     const hash = new Uint8Array(16);
@@ -163,14 +169,28 @@ export class ReplayService {
       hash,
       hashAt: 0,
       clientId: true,
-      encrypted: message.encrypted,
+      encrypted,
       transactionId: { bytes: text, start: 0, end: text.length },
       producerSub: null,
       traceId: null,
-      payload: { bytes: message.payload, start: 0, end: message.payload.length },
+      payload: { bytes: payload, start: 0, end: payload.length },
     });
     return builder.build(tenant);
   }
+}
+
+interface Copy {
+  readonly transactionId: string;
+  readonly messageId: Uint8Array;
+  /** Null: the copy is stored in clear. */
+  readonly cipher: PayloadCipher | null;
+}
+
+/** Null when the target does not encrypt, or this node has no key. */
+function cipherFor(replay: Replay): Promise<PayloadCipher | null> {
+  const { group, options } = replay.settled;
+  const row = findQueue(group.tables, replay.tenant, replay.target.queue);
+  return encrypts(group, row) ? boundCipher(group, options) : Promise.resolve(null);
 }
 
 function answerOf(

@@ -29,12 +29,6 @@ function refuseUnbuilt(config: QueenConfig): void {
       'QUEEN_RAFT_GROUPS: this build runs one raft group; leave it unset or 1',
     );
   }
-  if (config.security.encryptionKey !== null) {
-    throw new ConfigError(
-      'QUEEN_ENCRYPTION_KEY',
-      'QUEEN_ENCRYPTION_KEY: this build stores payloads in plain text; leave it unset',
-    );
-  }
 }
 
 function openTls({ security }: QueenConfig, logger: Logger): TlsFiles | null {

@@ -24,6 +24,7 @@ import {
 import type { Replay } from './apply/dead-letter-replay.js';
 import { applyDeclareEphemeral, applyDropEphemeral } from './apply/ephemeral.js';
 import { applyPurgeTenant, applySetQuota, applySetSwitches } from './apply/controls.js';
+import { applyBindEncryptionKey } from './apply/encryption.js';
 import { applyExtend } from './apply/extend.js';
 import { applyKvCall, applyKvSweep, prefetchKvCall, prefetchKvSweep } from './apply/kv.js';
 import { PushApplier } from './apply/push.js';
@@ -57,6 +58,7 @@ import {
 import { decodePurgeTenant, decodeSetQuota, decodeSetSwitches } from './commands/controls.js';
 import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './commands/dead-letters.js';
 import { decodeDeclareEphemeral, decodeDropEphemeral } from './commands/ephemeral.js';
+import { decodeBindEncryptionKey } from './commands/encryption.js';
 import { EntryReader } from './commands/entry.js';
 import { commandU48, TENANT_BYTES } from './commands/header.js';
 import { decodeKvCall, decodeKvSweep } from './commands/kv.js';
@@ -378,6 +380,8 @@ class QueenMachine implements Machine {
         return applyDropPartitions(context, decodeDropPartitions(this.body()));
       case CommandKind.SealCursors:
         return applySealCursors(context, decodeSealCursors(this.body()));
+      case CommandKind.BindEncryptionKey:
+        return applyBindEncryptionKey(context, decodeBindEncryptionKey(this.body()));
       case CommandKind.Transaction:
         return this.transaction.apply(this.pushBody());
       default:

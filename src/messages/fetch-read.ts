@@ -119,7 +119,7 @@ function writeEntry(out: JsonWriter, fetched: FetchedEntry): void {
     out.ascii(i === 0 ? '{"offset":' : ',{"offset":').integer(record.offset);
     out.ascii(',"transactionId":').utf8(transactionId, 0, transactionId.length);
     out.ascii(',"payload":');
-    if (payload.length === 0 || record.encrypted) out.null();
+    if (payload.length === 0) out.null();
     else out.fragment(payload);
     out.ascii(',"ts":').timestamp(record.createdAtMicros).ascii('}');
   });

@@ -96,7 +96,7 @@ function render(group: Group, detail: Detail): Uint8Array {
   survey.add(slot);
   const out = new JsonWriter(2048 + 2 * message.payload.length);
   out.ascii('{');
-  writeMessage(out, message, !message.encrypted);
+  writeMessage(out, message, true);
   out.ascii(',"createdAt":').timestamp(message.createdAtMicros).ascii(',');
   const partition = tables.partitions.name(slot);
   writePlace(out, { queue, partition, uuid: partitionUuidText(tables.partitions, slot) });

@@ -6,6 +6,7 @@
 import type { PushScan } from '../common/json/push-scan.js';
 import type { PushBatchGroup } from '../machine/commands/push-batch.js';
 import type { Group } from '../raft/index.js';
+import { encrypts } from './payload-sealing.js';
 
 /** Numbered as the scan's targets. */
 export function appendGroups(scan: PushScan, group: Group, tenant: Uint8Array): PushBatchGroup[] {
@@ -18,7 +19,7 @@ export function appendGroups(scan: PushScan, group: Group, tenant: Uint8Array): 
       queue,
       partition: scan.partitionText(target),
       optionsVersion: row?.optionsVersion ?? 0,
-      encrypted: false,
+      encrypted: encrypts(group, row),
     });
   }
   return groups;

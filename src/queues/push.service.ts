@@ -30,11 +30,14 @@ import { Tenancy } from '../tenancy/tenant.js';
 import { appendGroups } from '../preparation/append-groups.js';
 import { copyRange, recordCrc } from '../preparation/checksum.js';
 import { planChunks } from './push-chunks.js';
+import { sealPayloads } from '../preparation/payload-sealing.js';
 import { prepareBatch, refusalOf } from '../preparation/push-preparation.js';
 import { type PushWork, PushWorkPool } from './push-work.js';
 
 const EMPTY_ANSWER = Buffer.from('[]');
 const SECOND_MS = 1000;
+/** Times groups are prepared again when options change under a request. */
+const MAX_PREPARATIONS = 5;
 
 interface PushCall {
   readonly tenant: Uint8Array;
@@ -42,6 +45,8 @@ interface PushCall {
   readonly options: CallOptions;
   readonly groups: readonly PushBatchGroup[];
   readonly producerSub: Uint8Array | null;
+  /** Groups that were prepared for other options: nothing of them is written yet. */
+  readonly stale: Set<number>;
 }
 
 /** One command of the request. */
@@ -87,7 +92,7 @@ export class PushService {
       checkItems(scan, group);
       const groups = appendGroups(scan, group, tenant);
       const producerSub = producerSubOf(request);
-      const call = { tenant, group, options, groups, producerSub };
+      const call = { tenant, group, options, groups, producerSub, stale: new Set<number>() };
       sendJsonBytes(reply, 201, await this.push(work, call));
     } finally {
       this.works.release(work);
@@ -100,16 +105,37 @@ export class PushService {
     const { scan, batch, result } = work;
     const firstOf = prepareBatch(scan, this.mint, work, call.producerSub);
     result.begin(batch);
+    await sealPayloads(scan, batch, call);
     const sizes = measurePushBatch(batch, call.groups);
     const chunks = planChunks(sizes, this.config.planner.entryMaxBytes);
     const [only] = chunks;
     if (chunks.length === 1 && only !== undefined) {
       await this.submitOnly(work, call, { sizes, chunk: only });
     } else await this.submitAll(work, call, { sizes, chunks });
+    if (call.stale.size > 0) await this.prepareAgain(work, call);
     result.resolveRepeats(firstOf);
     this.traffic.pushMessages += batch.count;
     countByQueue(scan, call.tenant, this.traffic.queues);
     return work.render(scan, call.groups);
+  }
+
+  /** Prepares groups again whose queue turned to encryption, or away from it, under the request. */
+  private async prepareAgain(work: PushWork, call: PushCall): Promise<void> {
+    const { scan, batch } = work;
+    for (let tries = 0; call.stale.size > 0; tries += 1) {
+      if (tries === MAX_PREPARATIONS) throw new QueenError('retry');
+      const groups = appendGroups(scan, call.group, call.tenant);
+      const again = { ...call, groups, stale: new Set<number>() };
+      await sealPayloads(scan, batch, again);
+      const sizes = measurePushBatch(batch, groups);
+      sizes.forEach((size, number) => {
+        if (!call.stale.has(number)) size.messages = 0;
+      });
+      const chunks = planChunks(sizes, this.config.planner.entryMaxBytes);
+      await this.submitAll(work, again, { sizes, chunks });
+      call.stale.clear();
+      for (const number of again.stale) call.stale.add(number);
+    }
   }
 
   /** The command lies in the work's memory where the group lets go of it with the outcome. */
@@ -156,6 +182,9 @@ export class PushService {
     const outcome = await call.group.submit({ bytes }, call.options);
     if (outcome.kind !== CommandKind.Push) throw new QueenError('retry');
     work.result.take(outcome.groups, part.chunk);
+    part.chunk.forEach((at, number) => {
+      if (at >= 0 && outcome.groups[at]?.verdict === 'reprepare') call.stale.add(number);
+    });
   }
 }
 

@@ -10,6 +10,7 @@ import { IdIndex } from '../storage/id-index/index.js';
 import { DiskGate, Overlay, Store } from '../storage/index.js';
 import { BackgroundScrub, type ScrubPace } from './background-scrub.js';
 import type { CollectorOptions } from './group/collector/collector.js';
+import type { PayloadCipher } from './group/group.js';
 import type { GroupLog, MachineParts } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
 import { readFigures, type GroupFigures } from './group-figures.js';
@@ -37,6 +38,8 @@ export interface GroupFilesOptions {
   readonly windowMinSeconds?: number;
   /** Append rows of what retention cut off stay for ever. */
   readonly keepRows?: boolean;
+  /** Encrypts payloads; null, absent: this node has no key. */
+  readonly cipher?: PayloadCipher | null;
   /** What frees log segments; absent: nothing does. */
   readonly collector?: CollectorOptions;
   /** Slots of the id index's in-memory table: 2^bits. */

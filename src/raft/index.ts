@@ -7,6 +7,7 @@ export type {
   GroupStatus,
   GroupView,
   MembersView,
+  PayloadCipher,
   PopAnswer,
   PopRequest,
   PreparedCommand,

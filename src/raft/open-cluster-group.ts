@@ -23,6 +23,7 @@ import {
 } from './group/cluster/members.js';
 import type { PeerPort } from './group/cluster/peer-port.js';
 import { SnapshotFiles } from './snapshot/snapshot-files.js';
+import { checkEncryptionKey } from './payload-cipher.js';
 
 const MIB = 1024 * 1024;
 const DEFAULT_CLUSTER_ID = 'cluster';
@@ -67,6 +68,7 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
     files.damaged.report = (error) => group.damaged(error);
     handOver(undo, files, () => group.stop());
     await group.start();
+    checkEncryptionKey(group.tables.encryption.check, group.cipher);
     startScrub(options, files, undo);
     return { group, figures: files.figures, close: () => unwind(undo, options.log) };
   } catch (error) {
@@ -119,6 +121,7 @@ function buildGroup(
     peers: options.connect({ directoryId, clusterId, addresses, generation: wal.generation }),
     random: (bound) => randomInt(bound),
     ...(diskGate === undefined ? {} : { diskGate }),
+    cipher: options.cipher ?? null,
     ...(options.collector === undefined ? {} : { collector: options.collector }),
   });
 }

@@ -13,6 +13,7 @@ import { handOver, openGroupFiles, silentLog, startScrub, unwind } from './group
 import { readMembers } from './group/cluster/members.js';
 import { LocalGroup } from './group/local-group.js';
 import type { GroupFigures } from './group-figures.js';
+import { checkEncryptionKey } from './payload-cipher.js';
 
 const MIB = 1024 * 1024;
 
@@ -43,6 +44,7 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
     files.damaged.report = (error) => group.damaged(error);
     handOver(undo, files, () => group.stop());
     await group.start();
+    checkEncryptionKey(group.tables.encryption.check, group.cipher);
     startScrub(options, files, undo);
     const { figures } = files;
     return { group, figures, close: () => unwind(undo, options.log) };
@@ -78,6 +80,7 @@ function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {
     wal: files.walLog,
     ...(diskGate === undefined ? {} : { diskGate }),
     ...(logKeepEntries === undefined ? {} : { logKeepEntries }),
+    cipher: options.cipher ?? null,
     ...(options.collector === undefined ? {} : { collector: options.collector }),
   });
 }

@@ -17,6 +17,7 @@ import type { GroupLog } from './group/ports.js';
 import { Groups } from './groups.service.js';
 import { openClusterGroup, type ClusterGroupOptions } from './open-cluster-group.js';
 import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
+import { AesPayloadCipher } from './payload-cipher.js';
 import { peersOf, PeerNetwork, type PeerTls } from './transport/index.js';
 
 const SECOND_MS = 1000;
@@ -42,6 +43,13 @@ export async function openGroups(config: QueenConfig, logger: Logger): Promise<G
   return openMember(config, log);
 }
 
+function openCipher(config: QueenConfig, log: GroupLog): AesPayloadCipher | null {
+  const { encryptionKey } = config.security;
+  if (encryptionKey === null) return null;
+  log.info('encryption service initialized (AES-256-GCM)');
+  return new AesPayloadCipher(encryptionKey);
+}
+
 /** What both replicators take from the configuration. */
 function fileOptions(config: QueenConfig, log: GroupLog): LocalGroupOptions {
   const { raft, storage, retention } = config;
@@ -56,6 +64,7 @@ function fileOptions(config: QueenConfig, log: GroupLog): LocalGroupOptions {
     logKeepEntries: raft.logKeepEntries,
     windowMinSeconds: Math.ceil(retention.txnWindowMinMs / SECOND_MS),
     keepRows: !retention.rowsWindow,
+    cipher: openCipher(config, log),
     ...(storage.reclaim
       ? {
           collector: {

@@ -2,6 +2,7 @@
  * The message behind a dead letter, read by the letter's own reference: retention may have cut it off
  * its partition long ago, the letter keeps its bytes.
  */
+import { QueenError } from '../common/errors.js';
 import { RecordGoneError } from '../common/record-gone.js';
 import { MESSAGE_FLAG, readRecord } from '../machine/commands/push-record.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
@@ -16,7 +17,7 @@ export interface LetterMessage {
 
 /** Null when the letter went meanwhile, and its bytes with it. */
 export async function letterMessage(
-  group: Pick<Group, 'readRecord'>,
+  group: Pick<Group, 'readRecord' | 'cipher'>,
   letter: DeadLetterRow,
 ): Promise<LetterMessage | null> {
   const { entryIndex, blockOffset, start, length, crc } = letter;
@@ -27,9 +28,10 @@ export async function letterMessage(
   });
   if (record === null) return null;
   const view = readRecord(record, 0, record.length);
-  return {
-    transactionId: record.subarray(view.transactionIdStart, view.transactionIdEnd),
-    payload: record.subarray(view.payloadStart, view.payloadEnd),
-    encrypted: (view.flags & MESSAGE_FLAG.encrypted) !== 0,
-  };
+  const stored = record.subarray(view.payloadStart, view.payloadEnd);
+  const encrypted = (view.flags & MESSAGE_FLAG.encrypted) !== 0;
+  if (encrypted && group.cipher === null) throw new QueenError('retry');
+  const payload = encrypted && group.cipher !== null ? group.cipher.open(stored) : stored;
+  const transactionId = record.subarray(view.transactionIdStart, view.transactionIdEnd);
+  return { transactionId, payload, encrypted };
 }

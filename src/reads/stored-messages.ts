@@ -16,7 +16,7 @@ export interface MessageAddress {
 }
 
 /** What a payload is shown by. */
-export type ShownPayload = Pick<StoredMessage, 'payload' | 'encrypted'>;
+export type ShownPayload = Pick<StoredMessage, 'payload'>;
 
 /** Calls `visit` for each address in order; null when the message cannot be read any more. */
 export function readEach<T extends MessageAddress>(
@@ -48,7 +48,7 @@ export class PayloadBudget {
 
   /** Whether the payload may be shown; the first one always may. */
   admits(message: ShownPayload | null): boolean {
-    if (message === null || message.encrypted || this.left <= 0) return false;
+    if (message === null || this.left <= 0) return false;
     this.left -= message.payload.length;
     return true;
   }

@@ -16,10 +16,11 @@ import {
 import { appendGroups } from '../preparation/append-groups.js';
 import { copyRange, recordCrc } from '../preparation/checksum.js';
 import type { FirstOf } from '../preparation/push-preparation.js';
+import { sealPayloads } from '../preparation/payload-sealing.js';
 import { prepareBatch } from '../preparation/push-preparation.js';
 import { stampTraces } from '../preparation/push-traces.js';
 import { RepeatFinder } from '../preparation/repeat-finder.js';
-import type { Group } from '../raft/index.js';
+import type { CallOptions, Group } from '../raft/index.js';
 
 const EMPTY = new Uint8Array(0);
 
@@ -46,13 +47,14 @@ export class PushOperations {
   }
 
   /** A whole push command; throws `too_large` when one partition's share is. */
-  prepare(): Uint8Array {
+  async prepare(options: CallOptions): Promise<Uint8Array> {
     const { scan, batch, context } = this;
     const { group, tenant, mint, limits, producerSub } = context;
     const parts = { batch, repeats: new RepeatFinder() };
     this.firstOf = prepareBatch(scan, mint, parts, producerSub);
     stampTraces(scan, batch);
     const groups = appendGroups(scan, group, tenant);
+    await sealPayloads(scan, batch, { group, groups, options });
     const sizes = measurePushBatch(batch, groups);
     if (sizes.some((size) => pushGroupBytes(size) > context.maxBytes)) throw tooLarge();
     return encodePushBatch(batch, groups, {

@@ -164,7 +164,7 @@ export class TransactionsService {
     const { pushes, keyValue, timers } = transaction;
     const growing = pushes.count > 0 || keyValue?.growing === true || timers?.growing === true;
     for (let tries = 0; tries < MAX_PREPARATIONS; tries += 1) {
-      const bytes = await this.encode(transaction, call.tenant);
+      const bytes = await this.encode(transaction, call);
       if (bytes === null) return NOTHING_TO_DO;
       if (bytes.length > this.config.planner.entryMaxBytes) throw tooLarge();
       const outcome = await call.group.submit(
@@ -183,14 +183,14 @@ export class TransactionsService {
   /** Null when no part has anything to do. */
   private async encode(
     transaction: PreparedTransaction,
-    tenant: Uint8Array,
+    { tenant, deadlineMs }: Call,
   ): Promise<Uint8Array | null> {
     const { acks, pushes, body, keyValue, timers } = transaction;
     const sections = [];
     if (acks.acks.length > 0) {
       sections.push(sectionOf(TransactionSection.Acks, encodeAcks(acks.acks)));
     }
-    if (pushes.count > 0) sections.push(pushSection(pushes.prepare()));
+    if (pushes.count > 0) sections.push(pushSection(await pushes.prepare({ deadlineMs })));
     if (body.positions.length > 0) {
       const positions = body.positions.map((position) => this.positionOf(position));
       sections.push(sectionOf(TransactionSection.Positions, encodePositions(positions)));

@@ -40,6 +40,7 @@ import type {
   UnclaimOutcome,
   UpdateSubscriptionOutcome,
 } from './outcomes.js';
+import type { BindEncryptionKeyOutcome } from './encryption.js';
 import type {
   DropPartitionsOutcome,
   SealCursorsOutcome,
@@ -82,6 +83,7 @@ export enum CommandKind {
   TrimPartitions = 25,
   DropPartitions = 26,
   SealCursors = 27,
+  BindEncryptionKey = 30,
   KvCall = 40,
   KvSweep = 41,
   SetSwitches = 42,
@@ -384,6 +386,7 @@ export type Outcome =
   | TrimPartitionsOutcome
   | DropPartitionsOutcome
   | SealCursorsOutcome
+  | BindEncryptionKeyOutcome
   | KvCallOutcome
   | KvSweepOutcome
   | SetSwitchesOutcome

@@ -17,6 +17,7 @@ import {
 import { decodePurgeTenant, decodeSetQuota, decodeSetSwitches } from './controls.js';
 import { decodeRemoveDeadLetters, decodeReplayDeadLetter } from './dead-letters.js';
 import { decodeDeclareEphemeral, decodeDropEphemeral } from './ephemeral.js';
+import { decodeBindEncryptionKey } from './encryption.js';
 import { readCommandHeader } from './header.js';
 import { decodeKvCall, decodeKvSweep } from './kv.js';
 import { checkPushBody } from './push-view.js';
@@ -128,6 +129,8 @@ function decodeBody(kind: DecodedKind, reader: BinaryReader): unknown {
       return decodeAppendTrace(reader);
     case CommandKind.SweepTraces:
       return decodeSweepTraces(reader);
+    case CommandKind.BindEncryptionKey:
+      return decodeBindEncryptionKey(reader);
     case CommandKind.KvCall:
       return decodeKvCall(reader);
     case CommandKind.KvSweep:

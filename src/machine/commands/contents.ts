@@ -58,6 +58,7 @@ const PUSH_BODIES: Readonly<Record<CommandKind, FindPushBodies>> = {
   [CommandKind.TrimPartitions]: null,
   [CommandKind.DropPartitions]: null,
   [CommandKind.SealCursors]: null,
+  [CommandKind.BindEncryptionKey]: null,
   [CommandKind.ForgetNode]: null,
   [CommandKind.KvCall]: null,
   [CommandKind.KvSweep]: null,

@@ -63,6 +63,7 @@ export { encodeRegisterStream, encodeStreamCycle, MAX_STATE_KEY_BYTES } from './
 export type { CycleAck, RegisterStreamOutcome, StateOp, StreamCycleOutcome } from './streams.js';
 export { encodeFailTimers, encodeFireTimers, encodeTimers } from './timers.js';
 export type { FailureRules, TimerOpInput, TimerResult, TimersOutcome } from './timers.js';
+export * from './encryption.js';
 export * from './retention.js';
 export { encodeForgetNode, encodeOpenSession, encodeRaiseVersion, NO_TENANT } from './session.js';
 export {

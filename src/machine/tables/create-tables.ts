@@ -14,6 +14,7 @@ import type { QueueId, TenantId } from '../../common/ids.js';
 import type { RowPort } from '../machine.js';
 import { ControlTableImpl } from './control-table.js';
 import { CursorTableImpl } from './cursor-table.js';
+import { EncryptionTableImpl } from './encryption-table.js';
 import { EphemeralTableImpl } from './ephemeral-table.js';
 import type { TableCounters } from './header-row.js';
 import { initialCounters } from './header-row.js';
@@ -52,6 +53,7 @@ export class TablesImpl implements Tables {
   );
   readonly sessions = new SessionTableImpl();
   readonly ephemeral = new EphemeralTableImpl();
+  readonly encryption = new EncryptionTableImpl();
   readonly kv = new KvTableImpl();
   readonly controls = new ControlTableImpl();
   readonly timers = new TimerTableImpl();
@@ -82,6 +84,7 @@ export class TablesImpl implements Tables {
     this.cursors.flush(rows);
     this.sessions.flush(rows);
     this.ephemeral.flush(rows);
+    this.encryption.flush(rows);
     this.kv.flush(rows);
     this.controls.flush(rows);
     this.timers.flush(rows);
@@ -107,6 +110,8 @@ export class TablesImpl implements Tables {
         return this.sessions.load(key, value);
       case KEYSPACE.garbageQueues:
         return this.queues.loadGarbage(key, value);
+      case KEYSPACE.encryption:
+        return this.encryption.load(value);
       case KEYSPACE.ephemeralQueues:
         return this.ephemeral.load(key, value);
       case KEYSPACE.kvTotals:

@@ -16,6 +16,7 @@
  *   30…32 stream queries and their state: stream-rows.ts
  *   34 declared ephemeral queue  u32 tenant | name (UTF-8 to the end)
  *   44 garbage partition  u32 queue | u48 partition
+ *   45 encryption key check (one row)
  *   20…27 key-value, switches, quotas: kv-keys.ts
  *   40 trace, 41 names of traces, 42 traced messages: see trace-keys.ts
  *   43 metadata of a cursor u32 queue | u48 partition | u32 group
@@ -47,6 +48,7 @@ export const KEYSPACE = {
   timersDue: 0x29,
   timerCounts: 0x2a,
   garbagePartitions: 0x44,
+  encryption: 0x45,
   kvRows: 0x20,
   kvExpiry: 0x21,
   kvNamespaces: 0x22,
@@ -78,6 +80,7 @@ export const COLUMN_KEYSPACES: readonly number[] = [
   KEYSPACE.sessions,
   KEYSPACE.garbageQueues,
   KEYSPACE.ephemeralQueues,
+  KEYSPACE.encryption,
   KEYSPACE.kvTotals,
   KEYSPACE.quotas,
   KEYSPACE.switches,
@@ -200,6 +203,10 @@ export function letterIdKey(queue: number, deadLetterId: Uint8Array): Uint8Array
 
 export function groupLettersKey(queue: number, group: number): Uint8Array {
   return start(KEYSPACE.groupLetters).u32(queue).u32(group).toBytes();
+}
+
+export function encryptionKey(): Uint8Array {
+  return start(KEYSPACE.encryption).toBytes();
 }
 
 export function garbagePartitionKey(queue: number, partition: number): Uint8Array {

@@ -210,6 +210,13 @@ export interface SessionTable {
   bootCountOf(nodeId: number): number;
 }
 
+/** The encryption key of the cluster, by a check value; null before its first use. */
+export interface EncryptionTable {
+  readonly check: Uint8Array | null;
+  /** Apply only. */
+  bind(check: Uint8Array): void;
+}
+
 /** A declared ephemeral queue: only the declaration is replicated. */
 export interface EphemeralDeclaration {
   readonly declaredAt: Micros;
@@ -246,6 +253,7 @@ export interface Tables {
   readonly leases: LeaseTable;
   readonly sessions: SessionTable;
   readonly ephemeral: EphemeralTable;
+  readonly encryption: EncryptionTable;
   readonly kv: KvTable;
   readonly controls: ControlTable;
   readonly timers: TimerTable;

@@ -81,6 +81,15 @@ export interface RecordPlace {
   readonly crc: number;
 }
 
+/** Encryption of payloads at rest with this node's key. */
+export interface PayloadCipher {
+  /** Tells keys apart; 16 bytes. */
+  readonly check: Uint8Array;
+  seal(plain: Uint8Array): Uint8Array;
+  /** Throws when it was sealed with another key, or changed. */
+  open(sealed: Uint8Array): Uint8Array;
+}
+
 export interface GroupStatus {
   readonly nodeId: NodeId;
   readonly role: 'leader' | 'follower' | 'learner' | 'candidate' | 'stopped';
@@ -158,6 +167,8 @@ export interface Group {
   readonly id: GroupId;
   /** Synchronous reads of this node's applied columns; consistent until the next await. */
   readonly tables: Tables;
+  /** Null: this node has no key. What readers get is decrypted already, except by `readRecord`. */
+  readonly cipher: PayloadCipher | null;
   /**
    * False: the bytes of a submitted command are the caller's again when its outcome came. True: never,
    * for the log keeps them in memory for followers.

@@ -21,7 +21,13 @@ import { CoordinatorSet } from './coordinator-set.js';
 import { DeadlineWheel } from './deadline-wheel.js';
 import { EventHub } from './event-hub.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from './group.js';
-import type { PopRequest, PreparedCommand, RecordPlace, StoredMessage } from './group.js';
+import type {
+  PayloadCipher,
+  PopRequest,
+  PreparedCommand,
+  RecordPlace,
+  StoredMessage,
+} from './group.js';
 import { growthRefusal } from './growth.js';
 import { IdResolver, type ResolvedIds } from './id-resolver.js';
 import { Intake } from './intake.js';
@@ -62,6 +68,8 @@ export interface LocalGroupParts {
   readonly tailIndex: TailIndex;
   /** Entries kept in the raft log behind the durable index. */
   readonly logKeepEntries?: number;
+  /** Absent: this node has no encryption key. */
+  readonly cipher?: PayloadCipher | null;
   /** Absent: log segments are never freed. */
   readonly collector?: CollectorOptions;
 }
@@ -80,6 +88,7 @@ type Failure = NonNullable<GroupStatus['failure']>;
 export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   readonly id: GroupId;
   readonly tables: Tables;
+  readonly cipher: PayloadCipher | null;
   readonly keepsCommands = false;
   private role: GroupStatus['role'] = 'candidate';
   private failure: Failure | null = null;
@@ -108,6 +117,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   constructor(private readonly parts: LocalGroupParts) {
     const { clock, machine, store, rows, ids, wal } = parts;
     this.id = parts.id;
+    this.cipher = parts.cipher ?? null;
     this.tables = machine.tables;
     this.currentTerm = wal.term;
     this.committed = wal.lastIndex;
@@ -151,7 +161,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     const finder = new AppendFinder({ appends, tailIndex, view });
     this.resolver = new IdResolver(finder, ids);
     this.reader = new MessageReader({
-      ...{ finder, appends, tail: this.tail, wal, pins: this.pins },
+      ...{ finder, appends, tail: this.tail, wal, pins: this.pins, cipher: this.cipher },
       damaged: (error) => this.damaged(error),
     });
   }

@@ -9,7 +9,7 @@ import { logIndex } from '../../common/ids.js';
 import { RecordGoneError } from '../../common/record-gone.js';
 import type { AppendFinder } from './append-finder.js';
 import type { ReadPins } from './collector/read-pins.js';
-import type { RecordPlace, StoredMessage } from './group.js';
+import type { PayloadCipher, RecordPlace, StoredMessage } from './group.js';
 import type { AppendPlace, AppendRow, AppendRows, PayloadRange, WalPort } from './ports.js';
 import type { TailCache } from './tail-cache.js';
 
@@ -32,6 +32,8 @@ export interface MessageReaderParts {
   readonly wal: WalPort;
   /** Reads under way hold the files they may need. */
   readonly pins?: ReadPins;
+  /** Opens encrypted payloads; null, absent: this node has no key. */
+  readonly cipher?: PayloadCipher | null;
   damaged(error: Error): void;
 }
 
@@ -126,9 +128,19 @@ export class MessageReader {
     for (let item = piece.firstItem; item <= piece.lastItem; item += 1) {
       const record = recordOf(piece, item, bytes);
       if (record.length !== row.length(item) || crc32(record) !== row.crc(item)) return false;
-      messages.push(this.parts.appends.message(row, item, record));
+      messages.push(this.opened(this.parts.appends.message(row, item, record)));
     }
     return true;
+  }
+
+  /** The message with its payload in clear. Ciphertext never leaves as data. */
+  private opened(message: StoredMessage): StoredMessage {
+    if (!message.encrypted) return message;
+    const { cipher } = this.parts;
+    if (cipher === null || cipher === undefined) {
+      throw new QueenError('retry', 'QUEEN_ENCRYPTION_KEY is not set on this node');
+    }
+    return { ...message, payload: cipher.open(message.payload) };
   }
 
   private async damage(piece: Piece, bytes: Uint8Array): Promise<QueenError> {

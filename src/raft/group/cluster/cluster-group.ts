@@ -14,7 +14,13 @@ import type { Tables } from '../../../machine/tables/tables.js';
 import type { Entry, SoftState } from '../../core/index.js';
 import type { CallOptions, ClusterSide, Group, GroupStatus } from '../group.js';
 import type { GroupView, MembersView } from '../group.js';
-import type { PopAnswer, PopRequest, PreparedCommand, RecordPlace } from '../group.js';
+import type {
+  PayloadCipher,
+  PopAnswer,
+  PopRequest,
+  PreparedCommand,
+  RecordPlace,
+} from '../group.js';
 import type { StoredMessage } from '../group.js';
 import { CoordinatorSet } from '../coordinator-set.js';
 import { growthRefusal } from '../growth.js';
@@ -46,6 +52,7 @@ type Failure = NonNullable<GroupStatus['failure']>;
 export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   readonly id: GroupId;
   readonly tables: Tables;
+  readonly cipher: PayloadCipher | null;
   readonly keepsCommands = true;
   private readonly own: ClusterWiring;
   private readonly housekeeping: Housekeeping;
@@ -62,6 +69,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
 
   constructor(private readonly parts: ClusterGroupParts) {
     this.id = parts.id;
+    this.cipher = parts.cipher ?? null;
     this.logClock = new LogClock(parts.clock, 0);
     this.own = new ClusterWiring(parts, this);
     this.tables = this.own.state.tables;

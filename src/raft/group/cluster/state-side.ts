@@ -14,7 +14,7 @@ import { Checkpointer } from '../checkpointer.js';
 import type { CollectorOptions } from '../collector/collector.js';
 import { ReadPins } from '../collector/read-pins.js';
 import { EventHub } from '../event-hub.js';
-import type { GroupView, RecordPlace, StoredMessage } from '../group.js';
+import type { GroupView, PayloadCipher, RecordPlace, StoredMessage } from '../group.js';
 import { IdResolver, type ResolvedIds } from '../id-resolver.js';
 import { Maintenance } from '../maintenance.js';
 import { MessageReader } from '../message-reader.js';
@@ -33,6 +33,8 @@ export interface StateSideParts {
   readonly machine: MachineParts;
   readonly tailIndex: TailIndex;
   readonly tailCacheBytes: number;
+  /** Absent: this node has no encryption key. */
+  readonly cipher?: PayloadCipher | null;
   /** Absent: log segments are never freed. */
   readonly collector?: CollectorOptions;
 }
@@ -93,7 +95,7 @@ export class StateSide {
     const finder = new AppendFinder({ appends, tailIndex: parts.tailIndex, view });
     this.resolver = new IdResolver(finder, ids);
     this.reader = new MessageReader({
-      ...{ finder, appends, tail: this.tail, wal, pins: this.pins },
+      ...{ finder, appends, tail: this.tail, wal, pins: this.pins, cipher: parts.cipher ?? null },
       damaged: (error) => hooks.failed(error),
     });
   }
