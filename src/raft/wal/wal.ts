@@ -49,6 +49,7 @@ export interface SegmentFile extends SegmentRow {
 
 export class Wal {
   private readonly reader: EntryReader;
+  private collecting: Promise<unknown> = Promise.resolve();
 
   private constructor(
     private readonly state: LogState,
@@ -236,7 +237,11 @@ export class Wal {
    * Deletes retired segments by sequence; others named are ignored. Appends wait for two changes of the
    * manifest, not for the files to go. After a failure a restart, or the same call, finishes it.
    */
-  async removeRetired(sequences: readonly number[]): Promise<void> {
+  removeRetired(sequences: readonly number[]): Promise<void> {
+    return this.alone(() => this.remove(sequences));
+  }
+
+  private async remove(sequences: readonly number[]): Promise<void> {
     const { files, directory } = this.options;
     const { segments, readers } = this.state;
     const chosen = new Set(sequences);
@@ -273,7 +278,14 @@ export class Wal {
    * Rewrites a retired segment with the entries `keep` wants. Only the swap is the writer's business,
    * and a rewrite that fails before it changes nothing. Answers the bytes won.
    */
-  async rewriteRetired(
+  rewriteRetired(
+    sequence: number,
+    work: { readonly keep: (entry: StoredEntry) => boolean; readonly breathe: Breathe },
+  ): Promise<number> {
+    return this.alone(() => this.rewrite(sequence, work));
+  }
+
+  private async rewrite(
     sequence: number,
     work: { readonly keep: (entry: StoredEntry) => boolean; readonly breathe: Breathe },
   ): Promise<number> {
@@ -294,6 +306,13 @@ export class Wal {
     await unlinkIfPresent(files, stale);
     await files.fsyncDir(directory);
     return swapped ? segment.row.sizeBytes - row.sizeBytes : 0;
+  }
+
+  /** Removals and rewrites one after another: none may find the file of another half gone. */
+  private alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.collecting.then(work);
+    this.collecting = result.catch(() => undefined);
+    return result;
   }
 
   private retired(sequence: number): Segment | undefined {

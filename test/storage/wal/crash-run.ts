@@ -1,5 +1,5 @@
 /**
- * One seeded life of a log: appends, truncations, rolls, releases and resets on a faulty file
+ * One seeded life of a log: appends, truncations, rolls, releases, rewrites and resets on a faulty file
  * system, killed or losing power at a random operation (also during creation and recovery), opened
  * again and compared with the model. Throws on the first broken promise.
  */
@@ -49,6 +49,8 @@ class Life {
   private released = 0;
   private ackedBase = 0;
   private collected = 0;
+  /** Up to here a rewrite may have left the dead out. */
+  private rewritten = 0;
   private payloadTag = 0;
 
   constructor(
@@ -118,6 +120,7 @@ class Life {
   private async step(wal: Wal): Promise<void> {
     const dice = this.random.nextFloat();
     if (dice < 0.02) return this.removeOldest(wal);
+    if (dice < 0.035) return this.rewriteSome(wal);
     if (dice < 0.05) return this.settled(wal.roll(), undefined);
     if (dice < 0.1) {
       const index = this.wanted.hardState.commit;
@@ -162,6 +165,22 @@ class Life {
     if (!oldest) return Promise.resolve();
     this.collected = Math.max(this.collected, oldest.last);
     return this.settled(wal.removeRetired([oldest.sequence]), undefined);
+  }
+
+  /** Rewrites a retired segment without its dead; every third entry is. */
+  private rewriteSome(wal: Wal): Promise<void> {
+    const retired = wal.segments().filter((segment) => segment.state === 'retired');
+    const chosen = retired[this.below(retired.length)];
+    if (!chosen) return Promise.resolve();
+    this.rewritten = Math.max(this.rewritten, chosen.last);
+    const work = {
+      keep: ({ index }: { readonly index: number }) => !isDead(index),
+      breathe: () => Promise.resolve(),
+    };
+    return this.settled(
+      wal.rewriteRetired(chosen.sequence, work).then(() => undefined),
+      undefined,
+    );
   }
 
   /** Steps are acknowledged in order, so the model moves with each of them. */
@@ -259,6 +278,7 @@ class Life {
   private async scrub(wal: Wal): Promise<void> {
     for (const entry of this.acked.entries) {
       if (entry.index <= this.collected) continue;
+      if (entry.index <= this.rewritten && isDead(entry.index)) continue;
       const stored = await wal.readEntry(logIndex(entry.index));
       if (!stored.payload.equals(entry.payload)) throw new Error(`entry ${entry.index} differs`);
     }
@@ -280,6 +300,8 @@ class Life {
     return this.random.nextBelow(Math.max(1, bound));
   }
 }
+
+const isDead = (index: number): boolean => index % 3 === 0;
 
 function isSame(wal: Wal, found: readonly ModelEntry[], state: ModelState): boolean {
   const { hardState } = wal;
