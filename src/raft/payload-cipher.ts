@@ -1,16 +1,17 @@
 /**
  * Payload encryption of this node (spec §2.11, cluster §9.5): AES-256-GCM with a fresh nonce per
- * payload. The stored form is ours alone, no reader ever sees it:
- *
- *   u8 version=1 | 12B nonce | 16B tag | ciphertext
+ * payload. The stored form (common/sealed-payload) is ours alone, no reader ever sees it.
  */
 import { createCipheriv, createDecipheriv, createHmac, randomFillSync } from 'node:crypto';
+import {
+  isSealed,
+  SEAL_MARK,
+  SEAL_NONCE_AT as NONCE_AT,
+  SEAL_TAG_AT as TAG_AT,
+  SEAL_TEXT_AT as TEXT_AT,
+} from '../common/sealed-payload.js';
 import type { PayloadCipher } from './group/group.js';
 
-const VERSION = 1;
-const NONCE_AT = 1;
-const TAG_AT = 13;
-const TEXT_AT = 29;
 const CHECK_BYTES = 16;
 const CHECK_TEXT = 'queen payload key check v1';
 
@@ -27,7 +28,7 @@ export class AesPayloadCipher implements PayloadCipher {
 
   seal(plain: Uint8Array): Uint8Array {
     const sealed = new Uint8Array(TEXT_AT + plain.length);
-    sealed[0] = VERSION;
+    sealed.set(SEAL_MARK);
     const nonce = sealed.subarray(NONCE_AT, TAG_AT);
     randomFillSync(nonce);
     const cipher = createCipheriv('aes-256-gcm', this.key, nonce);
@@ -37,15 +38,17 @@ export class AesPayloadCipher implements PayloadCipher {
     return sealed;
   }
 
-  open(sealed: Uint8Array): Uint8Array {
-    if (sealed[0] !== VERSION || sealed.length < TEXT_AT) {
-      throw new Error('an encrypted payload has a form this build does not know');
-    }
+  open(sealed: Uint8Array): Uint8Array | null {
+    if (!isSealed(sealed)) return null;
     const nonce = sealed.subarray(NONCE_AT, TAG_AT);
     const decipher = createDecipheriv('aes-256-gcm', this.key, nonce);
     decipher.setAuthTag(sealed.subarray(TAG_AT, TEXT_AT));
     const plain = decipher.update(sealed.subarray(TEXT_AT));
-    decipher.final();
+    try {
+      decipher.final();
+    } catch {
+      return null;
+    }
     return plain;
   }
 }

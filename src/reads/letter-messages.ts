@@ -4,6 +4,7 @@
  */
 import { QueenError } from '../common/errors.js';
 import { RecordGoneError } from '../common/record-gone.js';
+import { isSealed } from '../common/sealed-payload.js';
 import { MESSAGE_FLAG, readRecord } from '../machine/commands/push-record.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
 import type { Group } from '../raft/group/group.js';
@@ -30,8 +31,9 @@ export async function letterMessage(
   const view = readRecord(record, 0, record.length);
   const stored = record.subarray(view.payloadStart, view.payloadEnd);
   const encrypted = (view.flags & MESSAGE_FLAG.encrypted) !== 0;
-  if (encrypted && group.cipher === null) throw new QueenError('retry');
-  const payload = encrypted && group.cipher !== null ? group.cipher.open(stored) : stored;
+  const sealed = encrypted && isSealed(stored);
+  if (sealed && group.cipher === null) throw new QueenError('retry');
+  const payload = (sealed ? group.cipher?.open(stored) : null) ?? stored;
   const transactionId = record.subarray(view.transactionIdStart, view.transactionIdEnd);
   return { transactionId, payload, encrypted };
 }

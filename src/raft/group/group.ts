@@ -86,8 +86,8 @@ export interface PayloadCipher {
   /** Tells keys apart; 16 bytes. */
   readonly check: Uint8Array;
   seal(plain: Uint8Array): Uint8Array;
-  /** Throws when it was sealed with another key, or changed. */
-  open(sealed: Uint8Array): Uint8Array;
+  /** Null when it was not sealed by a broker with this key: it is the client's own. */
+  open(sealed: Uint8Array): Uint8Array | null;
 }
 
 export interface GroupStatus {

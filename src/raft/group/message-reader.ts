@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib';
 import { QueenError } from '../../common/errors.js';
 import { logIndex } from '../../common/ids.js';
 import { RecordGoneError } from '../../common/record-gone.js';
+import { isSealed } from '../../common/sealed-payload.js';
 import type { AppendFinder } from './append-finder.js';
 import type { ReadPins } from './collector/read-pins.js';
 import type { PayloadCipher, RecordPlace, StoredMessage } from './group.js';
@@ -135,12 +136,12 @@ export class MessageReader {
 
   /** The message with its payload in clear. Ciphertext never leaves as data. */
   private opened(message: StoredMessage): StoredMessage {
-    if (!message.encrypted) return message;
+    if (!message.encrypted || !isSealed(message.payload)) return message;
     const { cipher } = this.parts;
     if (cipher === null || cipher === undefined) {
       throw new QueenError('retry', 'QUEEN_ENCRYPTION_KEY is not set on this node');
     }
-    return { ...message, payload: cipher.open(message.payload) };
+    return { ...message, payload: cipher.open(message.payload) ?? message.payload };
   }
 
   private async damage(piece: Piece, bytes: Uint8Array): Promise<QueenError> {
