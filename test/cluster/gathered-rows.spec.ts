@@ -1,0 +1,64 @@
+/** Rows and blocks of every member, asked at any node; and what is said when one of them is away. */
+import type { MembersAnswer } from '../../src/dashboard/web/lib/shapes.js';
+import { ClusterProcesses } from '../support/cluster-processes.js';
+import { Calls } from './calls.js';
+
+jest.setTimeout(120_000);
+
+interface Status {
+  readonly messages: { readonly total: number };
+  readonly nodesMissing?: readonly number[];
+}
+
+describe('what every node tells', () => {
+  let cluster: ClusterProcesses;
+  let calls: Calls;
+
+  beforeAll(async () => {
+    cluster = await ClusterProcesses.start({ env: { METRICS_FLUSH_MS: '1000' } });
+    calls = new Calls(cluster);
+    await cluster.leader(cluster.ids, 60_000);
+  });
+
+  afterAll(() => cluster.remove());
+
+  const status = async (id: number): Promise<Status> =>
+    (await calls.send(id, '/api/v1/status')).body as Status;
+  const members = async (id: number): Promise<MembersAnswer> =>
+    (await calls.send(id, '/api/v1/raft/members')).body as MembersAnswer;
+
+  it('is added up at any node: each pushed once', async () => {
+    for (const id of cluster.ids) {
+      expect((await calls.push(id, 'gathered', `m-${id}`)).status).toBe(201);
+    }
+    for (const id of cluster.ids) {
+      await cluster.until(async () => (await status(id)).messages.total === 3, {
+        withinMs: 20_000,
+        what: `node ${id} to count the pushes of all three`,
+      });
+      expect((await status(id)).nodesMissing).toBeUndefined();
+    }
+  });
+
+  it('names members that are away, within the bound, and knows nothing of them as null', async () => {
+    const leader = await cluster.leader();
+    const [gone = 0] = cluster.ids.filter((id) => id !== leader);
+    const [asked = 0] = cluster.ids.filter((id) => id !== leader && id !== gone);
+    const all = await members(asked);
+    expect(all.members.map(({ nodeId, reachable }) => [nodeId, reachable])).toEqual([
+      [1, true],
+      [2, true],
+      [3, true],
+    ]);
+    expect(all.members[leader - 1]).toMatchObject({ state: 'leader', lagEntries: 0 });
+    const ended = cluster.node(gone).ended();
+    cluster.node(gone).signal('SIGKILL');
+    await ended;
+    const reply = await calls.send(asked, '/api/v1/raft/members');
+    expect(reply.tookMs).toBeLessThan(5_000);
+    const silent = (reply.body as MembersAnswer).members[gone - 1];
+    expect(silent).toMatchObject({ state: 'unreachable', reachable: false, hostname: null });
+    expect(silent?.appliedIndex).toBeUndefined();
+    expect((await status(asked)).nodesMissing).toEqual([gone]);
+  });
+});
