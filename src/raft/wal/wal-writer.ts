@@ -105,7 +105,10 @@ export class WalWriter {
     state.hardState = { ...(hardState ?? state.hardState), commit: base.index };
     const rows = await this.sealAndBegin(base);
     const last = rows.pop() as Segment;
-    const retired = cutRanges(rows, commit).map((segment) => withState(segment, 'retired'));
+    // One whose file is being unlinked must never be listed as present again.
+    const retired = cutRanges(rows, commit).map((segment) =>
+      segment.row.state === 'removing' ? segment : withState(segment, 'retired'),
+    );
     await this.install([...retired, last]);
     state.terms = new TermRuns(base.index, base.term);
   }
