@@ -53,6 +53,7 @@ export class QueueTraffic {
   private readonly entries = new Map<string, QueueEntry>();
   private readonly tenantTexts = new WeakMap<Uint8Array, string>();
   private readonly overflow = new QueueEntry(new Uint8Array(16), '');
+  private turned: readonly TurnedEntry[] = [];
 
   /** The counters of a queue; keep them for one request only. */
   of(tenant: Uint8Array, queue: string): QueueEntry {
@@ -91,7 +92,13 @@ export class QueueTraffic {
       entry.counts = new QueueCounts();
       turned.push({ entry, counts });
     }
+    this.turned = turned;
     return turned;
+  }
+
+  /** What the newest turn took away: the last full bucket. */
+  get lastTurn(): readonly TurnedEntry[] {
+    return this.turned;
   }
 
   private tenantText(tenant: Uint8Array): string {

@@ -14,7 +14,7 @@ import { admissionFamilies } from './families/admission.js';
 import { consumptionFamilies } from './families/consumption.js';
 import { ephemeralFamilies } from './families/ephemeral.js';
 import { processFamilies } from './families/process.js';
-import { queueFamilies } from './families/queues.js';
+import { popLagFamily, queueFamilies } from './families/queues.js';
 import { raftFamilies, timingFamilies } from './families/raft.js';
 import type { Family } from './family.js';
 import { registerFamily } from './family.js';
@@ -53,6 +53,7 @@ export class FamiliesService {
       ...raftFamilies(groups, this.readiness),
       ...consumptionFamilies(groups),
       ...queueFamilies(groups, conflated),
+      popLagFamily(this.traffic.queues),
       ...ephemeralFamilies(this.ephemeral),
       ...(this.config.planner.metrics ? timing : []),
     ];

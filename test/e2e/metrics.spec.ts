@@ -37,6 +37,7 @@ const ALWAYS: Readonly<Record<string, string>> = {
   queen_dlq_depth: 'gauge',
   queen_dlq_depth_by_queue: 'gauge',
   queen_queue_conflated_per_minute: 'gauge',
+  queen_queue_pop_lag_milliseconds: 'gauge',
   queen_metrics_queues_left_out: 'gauge',
   queen_ephemeral_bytes: 'gauge',
   queen_ephemeral_queues: 'gauge',

@@ -4,6 +4,7 @@
  */
 import { uuidText } from '../../common/uuid-v7.js';
 import type { QueueRow, Tables } from '../../machine/tables/tables.js';
+import type { QueueTraffic } from '../../http/queue-traffic.js';
 import type { Groups } from '../../raft/index.js';
 import { DEFAULT_TENANT_TEXT } from '../../tenancy/tenant.js';
 import type { ConflationMinutes } from '../conflation-minutes.js';
@@ -68,4 +69,27 @@ function largest(values: QueueValue[]): readonly Sample[] {
     const labels = tenant === DEFAULT_TENANT_TEXT ? {} : { tenant };
     return { labels: { ...labels, queue: queue.name }, value };
   });
+}
+
+/** Of the last full bucket of METRICS_FLUSH_MS, on this node; silent where nobody pops. */
+export function popLagFamily(traffic: Pick<QueueTraffic, 'lastTurn'>): Family {
+  return {
+    kind: 'gauge',
+    name: 'queen_queue_pop_lag_milliseconds',
+    labels: ['tenant', 'queue', 'stat'],
+    help: 'Age of messages when they were popped here, over the last full bucket.',
+    read: () => {
+      const popped = traffic.lastTurn.filter(({ counts }) => counts.lagCount > 0);
+      if (popped.length > MAX_QUEUES) popped.sort((a, b) => b.counts.lagMaxMs - a.counts.lagMaxMs);
+      return popped.slice(0, MAX_QUEUES).flatMap(({ entry, counts }) => {
+        const tenant = uuidText(entry.tenant);
+        const named = tenant === DEFAULT_TENANT_TEXT ? {} : { tenant };
+        const labels = { ...named, queue: entry.queue };
+        return [
+          { labels: { ...labels, stat: 'avg' }, value: counts.lagSumMs / counts.lagCount },
+          { labels: { ...labels, stat: 'max' }, value: counts.lagMaxMs },
+        ];
+      });
+    },
+  };
 }
