@@ -29,7 +29,9 @@ export function partitionReaders(
   let queueMode: number | null = null;
   let hasLiveLease = false;
   let queueLeaseEnd: number | null = null;
-  for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
+  // Below 0 when it was deleted while the page was read: nobody reads it any more.
+  const first = slot < 0 ? -1 : partitions.firstCursor(slot);
+  for (let c = first; c >= 0; c = cursors.nextOnPartition(c)) {
     const lease = cursors.lease(c);
     const live = lease >= 0 && leases.expiresAt(lease) > nowMicros;
     if (live) hasLiveLease = true;
@@ -78,7 +80,9 @@ export class ModeSurvey {
 
   add(slot: number): void {
     const { cursors, partitions } = this.tables;
-    for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
+    // Below 0 when it was deleted while the page was read: nobody reads it any more.
+    const first = slot < 0 ? -1 : partitions.firstCursor(slot);
+    for (let c = first; c >= 0; c = cursors.nextOnPartition(c)) {
       this.groups.add(cursors.groupId(c));
     }
   }
