@@ -20,6 +20,11 @@ const EXIT_USAGE = 2;
 /** Each command is a module of dist/ that runs when it is imported. */
 const COMMANDS = {
   start: { module: 'main.js', summary: 'run the broker (the default)' },
+  backup: {
+    module: 'backup.js',
+    summary: '--to DIR [--url URL]: copy the state of a running node',
+  },
+  restore: { module: 'restore.js', summary: '--from DIR: fill an empty QUEEN_RAFT_DIR' },
 };
 
 function usage() {

@@ -222,6 +222,12 @@ class QueenMachine implements Machine {
 
   loadHeader(header: Uint8Array): void {
     const row = decodeHeader(header);
+    if (row.clusterVersion > MACHINE_VERSION) {
+      throw new MachinePoisoned(
+        row.appliedIndex,
+        `the state is of effect catalogue version ${row.clusterVersion}, this build reads ${MACHINE_VERSION}`,
+      );
+    }
     this.index = row.appliedIndex;
     this.termOfIndex = row.appliedTerm;
     this.version = row.clusterVersion;

@@ -2,12 +2,13 @@
 import { Module } from '@nestjs/common';
 import { RaftModule } from '../raft/index.js';
 import { TenancyModule } from '../tenancy/tenancy.module.js';
+import { BackupController } from './backup.controller.js';
 import { MembershipController } from './membership.controller.js';
 import { MembershipService } from './membership.service.js';
 
 @Module({
   imports: [RaftModule, TenancyModule],
-  controllers: [MembershipController],
+  controllers: [MembershipController, BackupController],
   providers: [MembershipService],
 })
 export class MembershipModule {}

@@ -9,6 +9,7 @@ import type { Group } from './group/group.js';
 import type { DispatcherHost } from './group/local-group.js';
 import type { CoordinatorPort, DispatcherFigures, DispatcherPort } from './group/ports.js';
 import type { GroupFigures } from './group-figures.js';
+import type { BackupStream } from './snapshot/backup.js';
 import { NO_OTHERS, type MemberQuestions } from './member-questions.js';
 
 /** What a leader-only coordinator may use of its group. */
@@ -27,6 +28,8 @@ export interface ProcessGroup extends Group, DispatcherHost, CoordinatorHost {
 export interface OwnedGroup {
   readonly group: ProcessGroup;
   figures(): GroupFigures;
+  /** One at a time; the state of this moment. */
+  backup(): Promise<BackupStream>;
   close(): Promise<void>;
 }
 
@@ -41,6 +44,13 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
   ) {
     if (owned.length === 0) throw new Error('a process has at least one raft group');
     this.groups = owned.map(({ group }) => group);
+  }
+
+  /** A backup of this node's state; refused while another one is made. */
+  backup(): Promise<BackupStream> {
+    const [first] = this.owned;
+    if (first === undefined) throw new Error('a process has at least one raft group');
+    return first.backup();
   }
 
   /** The group a tenant (16-byte uuid) lives in. */

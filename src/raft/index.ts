@@ -35,6 +35,8 @@ export { Groups, type CoordinatorHost, type OwnedGroup } from './groups.service.
 export type { MemberQuestions } from './member-questions.js';
 export { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 export { openGroups, RaftModule } from './raft.module.js';
+export { writeBackup, type BackupStream } from './snapshot/backup.js';
+export { restoreSnapshot, type RestoreOptions } from './snapshot/restore.js';
 export {
   Readiness,
   type RaftHealth,

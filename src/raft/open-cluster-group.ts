@@ -21,7 +21,9 @@ import {
   UNKNOWN_ADDRESS,
   type AddressBook,
 } from './group/cluster/members.js';
+import { forceRecover } from './force-recover.js';
 import type { PeerPort } from './group/cluster/peer-port.js';
+import { startBackup, type BackupStream } from './snapshot/backup.js';
 import { SnapshotFiles } from './snapshot/snapshot-files.js';
 import { checkEncryptionKey } from './payload-cipher.js';
 
@@ -35,6 +37,8 @@ export interface ClusterGroupOptions extends GroupFilesOptions {
   readonly addresses?: AddressBook;
   /** Join an existing cluster, never start one. */
   readonly join?: boolean;
+  /** UNSAFE: this node becomes the only member (QUEEN_RAFT_FORCE_RECOVER). */
+  readonly forceRecover?: boolean;
   readonly timing: ClusterTiming;
   readonly tailCacheBytes?: number;
   readonly clock?: Clock;
@@ -53,6 +57,7 @@ export interface ClusterGroupOptions extends GroupFilesOptions {
 export interface OpenedClusterGroup {
   readonly group: ClusterGroup;
   figures(): GroupFigures;
+  backup(): Promise<BackupStream>;
   close(): Promise<void>;
 }
 
@@ -62,15 +67,21 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
   const lock = await lockDirectory(directory);
   const undo: Undo = [() => lock.release()];
   try {
-    const files = await openGroupFiles({ ...options, adoptLocal: true }, undo);
+    const clusterId = clusterIdOf(options);
+    const files = await openGroupFiles({ ...options, clusterId, adoptLocal: true }, undo);
     const first = await firstOf(options, files);
+    if (options.forceRecover === true) await recoverAlone(options, files, first);
     const group = buildGroup(options, files, first);
     files.damaged.report = (error) => group.damaged(error);
     handOver(undo, files, () => group.stop());
     await group.start();
     checkEncryptionKey(group.tables.encryption.check, group.cipher);
     startScrub(options, files, undo);
-    return { group, figures: files.figures, close: () => unwind(undo, options.log) };
+    return {
+      ...{ group, figures: files.figures },
+      backup: () => backupOf(options, files, group),
+      close: () => unwind(undo, options.log),
+    };
   } catch (error) {
     await unwind(undo, options.log);
     throw error;
@@ -89,6 +100,28 @@ async function firstOf(options: ClusterGroupOptions, files: GroupFiles): Promise
     join: options.join === true && !wasLocal,
     own: addresses.get(self) ?? UNKNOWN_ADDRESS,
   };
+}
+
+function backupOf(
+  { directory, nodeId: id }: ClusterGroupOptions,
+  { machine, rows, wal, clusterId, ids }: GroupFiles,
+  group: ClusterGroup,
+): Promise<BackupStream> {
+  const source = { machine, rows, wal, clusterId, localRange: ids.journalRange };
+  const { config } = group.cluster.members();
+  return startBackup({ directory, self: nodeId(id) }, source, config);
+}
+
+function recoverAlone(
+  options: ClusterGroupOptions,
+  { wal }: GroupFiles,
+  first: FirstMembers,
+): Promise<void> {
+  const { directory, nodeId: self, log } = options;
+  const members = first.stored ?? first.listed;
+  return forceRecover({
+    ...{ directory, self: nodeId(self), wal, members, own: first.own, log: log ?? silentLog },
+  });
 }
 
 function clusterIdOf(options: ClusterGroupOptions): string {
@@ -118,7 +151,11 @@ function buildGroup(
       localRange: ids.journalRange,
     }),
     restart: options.restart ?? ((): void => undefined),
-    peers: options.connect({ directoryId, clusterId, addresses, generation: wal.generation }),
+    // 0 = not known: a node without a log may join a cluster of any generation.
+    peers: options.connect({
+      ...{ directoryId, clusterId, addresses },
+      generation: wal.lastIndex === 0 ? 0 : wal.generation + 1,
+    }),
     random: (bound) => randomInt(bound),
     ...(diskGate === undefined ? {} : { diskGate }),
     cipher: options.cipher ?? null,

@@ -10,10 +10,12 @@ import { MACHINE_VERSION } from '../machine/machine.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
 import { handOver, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
+import { EMPTY_CONFIG } from './core/index.js';
 import { readMembers } from './group/cluster/members.js';
 import { LocalGroup } from './group/local-group.js';
 import type { GroupFigures } from './group-figures.js';
 import { checkEncryptionKey } from './payload-cipher.js';
+import { startBackup, type BackupStream } from './snapshot/backup.js';
 
 const MIB = 1024 * 1024;
 
@@ -28,6 +30,7 @@ export interface OpenedLocalGroup {
   readonly group: LocalGroup;
   /** Numbers for the metrics, as of now. */
   figures(): GroupFigures;
+  backup(): Promise<BackupStream>;
   /** Stops the group and gives the directory back. */
   close(): Promise<void>;
 }
@@ -47,7 +50,8 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
     checkEncryptionKey(group.tables.encryption.check, group.cipher);
     startScrub(options, files, undo);
     const { figures } = files;
-    return { group, figures, close: () => unwind(undo, options.log) };
+    const backup = (): Promise<BackupStream> => backupOf(options, files);
+    return { group, figures, backup, close: () => unwind(undo, options.log) };
   } catch (error) {
     await unwind(undo, options.log);
     throw error;
@@ -62,6 +66,15 @@ async function refuseMember(directory: string, files: GroupFiles): Promise<void>
     `the data directory ${directory} belongs to a member of a cluster (voters ` +
       `${members.config.voters.join(', ')}): start it with QUEEN_RAFT_REPLICATOR=openraft`,
   );
+}
+
+function backupOf(
+  { directory, nodeId: id }: LocalGroupOptions,
+  { machine, rows, wal, clusterId, ids }: GroupFiles,
+): Promise<BackupStream> {
+  const self = nodeId(id);
+  const source = { machine, rows, wal, clusterId, localRange: ids.journalRange };
+  return startBackup({ directory, self }, source, { ...EMPTY_CONFIG, voters: [self] });
 }
 
 function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {

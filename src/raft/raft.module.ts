@@ -93,6 +93,7 @@ async function openMember(config: QueenConfig, log: GroupLog): Promise<Groups> {
     addresses: addressesOf(config),
     join: raft.join,
     restart: () => restartSoon(),
+    forceRecover: raft.forceRecover !== null,
     timing: {
       tickMs: raft.heartbeatMs,
       electionTicks: Math.max(2, Math.round(raft.electionMs / raft.heartbeatMs)),
@@ -106,6 +107,7 @@ async function openMember(config: QueenConfig, log: GroupLog): Promise<Groups> {
       purgeHoldMs: raft.purgeHoldMs,
       promoteMaxLag: raft.promoteMaxLagEntries,
       clusterVersionMs: raft.clusterVersionMs,
+      holdMs: raft.holdMs,
     },
     connect: (own) => (network = connectPeers(config, log, own)),
   });

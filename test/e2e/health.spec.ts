@@ -35,6 +35,7 @@ async function serve(harness: GroupHarness): Promise<NestFastifyApplication> {
       figures: () => {
         throw new Error('nobody asks for figures here');
       },
+      backup: () => Promise.reject(new Error('not here')),
       close: () => harness.close(),
     },
   ]);

@@ -32,6 +32,7 @@ export const QUICK: ClusterTiming = {
 
 export interface StartOptions {
   readonly join?: boolean;
+  readonly forceRecover?: boolean;
   readonly directory?: string;
   readonly segmentBytes?: number;
   readonly timing?: Partial<ClusterTiming>;
@@ -67,6 +68,7 @@ export class ClusterHarness {
       clusterId: 'test',
       voters: this.ids,
       join: options.join === true,
+      forceRecover: options.forceRecover === true,
       restart: () => {
         this.reloads.push(id);
       },

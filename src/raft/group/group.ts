@@ -130,10 +130,14 @@ export interface MembersView {
 /** The members of a cluster as this node has applied them. */
 export interface ClusterMembers {
   readonly index: LogIndex;
+  /** Recovery generation of the cluster. */
+  readonly generation: number;
   readonly config: {
     readonly voters: readonly NodeId[];
     readonly outgoing: readonly NodeId[];
     readonly learners: readonly NodeId[];
+    readonly learnersNext: readonly NodeId[];
+    readonly autoLeave: boolean;
   };
   readonly addresses: ReadonlyMap<
     NodeId,

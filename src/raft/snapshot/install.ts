@@ -7,7 +7,7 @@
  *   recv-N/new/{store,checkpoint,wal,ready}      built here, `ready` last
  *   snapshots/replaced/*                         what was moved out; removed at the end
  */
-import { access, link, mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises';
+import { access, copyFile, link, mkdir, open, readdir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { logIndex, nodeId, term } from '../../common/ids.js';
 import { Overlay, Store, syncDirectory, type StoreMeta } from '../../storage/index.js';
@@ -89,7 +89,7 @@ async function build(
   await rm(target, { recursive: true, force: true });
   await mkdir(target);
   step?.();
-  await buildStore(target, staged, descriptor);
+  await buildStore(target, staged, { descriptor });
   step?.();
   const old = ready ? await oldHardState(directory, identity) : null;
   await buildLog(target, staged, { identity, descriptor, old });
@@ -99,12 +99,15 @@ async function build(
   await syncDirectory(target);
 }
 
-/** Exported for restore: a store in `target` with the rows of a snapshot. */
-export async function buildStore(
-  target: string,
-  staged: string,
-  descriptor: SnapshotDescriptor,
-): Promise<void> {
+export interface StoreSeed {
+  readonly descriptor: SnapshotDescriptor;
+  /** Stands for the snapshot's row of this key; null leaves it out. */
+  readonly row?: { readonly key: Uint8Array; readonly value: Uint8Array | null };
+}
+
+/** A store in `target` with the rows of a snapshot; used by restore too. */
+export async function buildStore(target: string, staged: string, seed: StoreSeed): Promise<void> {
+  const { descriptor, row } = seed;
   const meta: StoreMeta = {
     appliedIndex: descriptor.appliedIndex,
     appliedTerm: descriptor.appliedTerm,
@@ -118,7 +121,9 @@ export async function buildStore(
   try {
     let overlay = new Overlay({ maxBytes: 2 * LAYER_BYTES });
     for await (const rows of readRows(file, path)) {
-      for (const [key, value] of rows) overlay.put(key, value);
+      for (const [key, value] of rows) {
+        if (row === undefined || Buffer.compare(key, row.key) !== 0) overlay.put(key, value);
+      }
       count += rows.length;
       if (overlay.pendingByteSize < LAYER_BYTES) continue;
       await store.writeCheckpoint(overlay.freeze(), meta);
@@ -127,6 +132,7 @@ export async function buildStore(
     if (count !== descriptor.rowCount) {
       throw new Error(`${path} holds ${count} rows, the snapshot says ${descriptor.rowCount}`);
     }
+    if (row !== undefined && row.value !== null) overlay.put(row.key, row.value);
     await store.writeCheckpoint(overlay.freeze(), meta);
   } finally {
     await file.close();
@@ -143,14 +149,14 @@ interface LogSeed {
   readonly generation?: number;
 }
 
-/** Exported for restore: an empty log after the snapshot, with its segments beside it. */
+/** An empty log after the snapshot, with its segments beside it; used by restore too. */
 export async function buildLog(target: string, staged: string, seed: LogSeed): Promise<void> {
   const { identity, descriptor, old } = seed;
   const directory = join(target, 'wal');
   await mkdir(directory);
   for (const { sequence, revision } of descriptor.segments) {
     const name = segmentFileName(sequence, revision);
-    await link(join(staged, SEGMENTS_DIRECTORY, name), join(directory, name));
+    await linkOrCopy(join(staged, SEGMENTS_DIRECTORY, name), join(directory, name));
   }
   const base = { index: logIndex(descriptor.appliedIndex), term: term(descriptor.appliedTerm) };
   const keeps = old !== null && old.term >= base.term;
@@ -167,6 +173,21 @@ export async function buildLog(target: string, staged: string, seed: LogSeed): P
       imported: descriptor.segments,
     },
   );
+}
+
+/** A backup may lie on another filesystem. */
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+    return;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    if (code !== 'EXDEV' && code !== 'EPERM') throw error;
+  }
+  await copyFile(from, to);
+  const file = await open(to, 'r');
+  await file.datasync();
+  await file.close();
 }
 
 async function oldHardState(directory: string, identity: DirectoryIdentity): Promise<HardState> {

@@ -32,11 +32,13 @@ export class SnapshotFiles implements SnapshotPort {
   constructor(
     private readonly directory: string,
     private readonly source: ExportSource,
+    /** Of the names under snapshots/; two users of one directory need two. */
+    private readonly prefix = 'send',
   ) {}
 
   async create({ config }: { readonly config: ConfigState }): Promise<ExportedSnapshot> {
     this.made += 1;
-    const directory = join(this.directory, SNAPSHOTS_DIRECTORY, `send-${this.made}`);
+    const directory = join(this.directory, SNAPSHOTS_DIRECTORY, `${this.prefix}-${this.made}`);
     const descriptor = await exportSnapshot(this.source, config, directory);
     const files = filesOf(descriptor);
     return {

@@ -1,4 +1,5 @@
 /** Entrance of the transport room: the peers over real sockets, and what they are told at start. */
 export { DEFAULT_LIMITS } from './options.js';
 export type { PeerAddress, PeerNetworkOptions, PeerTls, TransportLimits } from './options.js';
+export { openSnapshotFrames, snapshotFrames } from './snapshot-framing.js';
 export { peersOf, PeerNetwork, type QueueFigures } from './peer-network.js';

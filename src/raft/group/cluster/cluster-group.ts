@@ -141,7 +141,6 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     return this.own.role.term;
   }
 
-  /** The store met damage while it served: nothing more is served. */
   damaged(error: Error): void {
     this.stateFailed(error);
   }
@@ -150,7 +149,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     if (this.stopped) return Promise.reject(new QueenError('retry'));
     const refusal = growthRefusal(command, this.parts);
     if (refusal !== undefined) return Promise.reject(refusal);
-    return this.own.intake.submit(command.bytes, options);
+    return this.whenLed(options, () => this.own.intake.submit(command.bytes, options));
   }
 
   propose(command: PreparedCommand): Promise<Outcome> {
@@ -160,7 +159,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
 
   pop(request: PopRequest, options: CallOptions): Promise<PopAnswer> {
     if (this.stopped) return Promise.reject(new QueenError('retry'));
-    return this.own.pops.pop(request, options);
+    return this.whenLed(options, () => this.own.pops.pop(request, options));
   }
 
   /** A command of the session like any other: sent again until a leader took it or the lease ends. */
@@ -177,7 +176,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
 
   readBarrier(options: CallOptions): Promise<void> {
     if (this.stopped) return Promise.reject(new QueenError('retry'));
-    return this.own.rounds.wait(options);
+    return this.whenLed(options, () => this.own.rounds.wait(options));
   }
 
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
@@ -264,7 +263,6 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     return this.stopping;
   }
 
-  /** Ends like a crash, for tests. */
   abandon(): Promise<void> {
     this.stopping ??= this.shutDown(false);
     return this.stopping;
@@ -324,6 +322,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
       this.parts.log.info('raft: leader changed', { leader: state.leader, term: role.term });
     }
     this.roleChanged(change);
+    if (role.hasLeader) this.own.leaderWait.release();
   }
 
   termMoved(): void {
@@ -394,12 +393,11 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     await this.own.loop.stop();
   }
 
-  // --- inside ------------------------------------------------------------------------------------
-
   private sweep(): void {
     if (this.stopped) return;
     const { sessions, rounds, routes, packer, pops, popServer, divergence, role } = this.own;
-    const { purge, caretaker, snapshots } = this.own;
+    const { purge, caretaker, snapshots, leaderWait } = this.own;
+    leaderWait.tick();
     this.sweeps += 1;
     sessions.tick();
     rounds.tick();
@@ -419,6 +417,10 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   private roleChanged(change: RoleChange): void {
     if (change.steppedDown) this.stepDown();
     if (change.reroute) this.reroute();
+  }
+
+  private whenLed<T>(options: CallOptions, run: () => Promise<T>): Promise<T> {
+    return this.own.leaderWait.until(options.deadlineMs)?.then(run) ?? run();
   }
 
   private stepDown(): void {
@@ -478,6 +480,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   private answerAll(): void {
     const { intake, rounds, pops, sessions, waiters } = this.own;
     waiters.stop();
+    this.own.leaderWait.failAll();
     intake.failAll(sentAwayError);
     rounds.failAll(() => new QueenError('retry'));
     pops.failAll(() => new QueenError('retry'));

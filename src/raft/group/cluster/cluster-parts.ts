@@ -27,6 +27,8 @@ export interface ClusterTiming {
   readonly promoteMaxLag?: number;
   /** How often the leader looks whether the cluster version may rise; 0 never, 1 s when absent. */
   readonly clusterVersionMs?: number;
+  /** How long a request waits while no leader is known; as long as it may when absent. */
+  readonly holdMs?: number;
 }
 
 /** Who the members are before the log says more. */

@@ -23,6 +23,7 @@ import { DurableLog } from './durable-log.js';
 import { EntryPacker } from './entry-packer.js';
 import { membersAtStart } from './first-start.js';
 import { HandOff } from './hand-off.js';
+import { LeaderWait } from './leader-wait.js';
 import { LogPurge } from './log-purge.js';
 import { MemberBook } from './member-book.js';
 import { MemberRole } from './member-role.js';
@@ -109,6 +110,7 @@ export class ClusterWiring {
   readonly snapshots: SnapshotDesk;
   readonly purge: LogPurge;
   readonly caretaker: Caretaker;
+  readonly leaderWait: LeaderWait;
 
   constructor(
     private readonly parts: ClusterGroupParts,
@@ -117,6 +119,7 @@ export class ClusterWiring {
     const { clock, timing, wal } = parts;
     this.nowMs = (): number => clock.monotonicMicros() / 1000;
     this.role = new MemberRole(parts.nodeId, wal.hardState.term);
+    this.leaderWait = this.buildLeaderWait();
     this.wheel = new DeadlineWheel(this.nowMs);
     this.watch = new QuorumWatch(this.nowMs, timing.tickMs);
     this.state = this.buildState();
@@ -156,6 +159,10 @@ export class ClusterWiring {
         rowKey: parts.machine.membersKey,
         peers: parts.peers,
         own: parts.first.own,
+        generation: () => wal.generation,
+        startGeneration: (generation) => {
+          wal.startGeneration(generation).catch((error: unknown) => host.logFailed(error));
+        },
         loop: () => this.loop,
       },
       first,
@@ -192,6 +199,14 @@ export class ClusterWiring {
     const { target } = this.role;
     if (target === nodeId) this.packer.add(bytes, null);
     else if (target !== 0) peers.forwardCommand(target, bytes);
+  }
+
+  private buildLeaderWait(): LeaderWait {
+    return new LeaderWait({
+      holdMs: this.parts.timing.holdMs ?? Infinity,
+      nowMs: this.nowMs,
+      hasLeader: () => this.role.hasLeader,
+    });
   }
 
   private buildState(): StateSide {

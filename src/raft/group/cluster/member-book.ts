@@ -18,6 +18,9 @@ export interface MemberBookPort {
   readonly peers: Pick<PeerPort, 'setMembers'>;
   /** Own addresses as configured, for a member that started without any. */
   readonly own: MemberAddress;
+  /** Recovery generation of this node's log. */
+  generation(): number;
+  startGeneration(generation: number): void;
   loop(): Pick<RaftLoop, 'adoptConfig' | 'applyConfigChange'>;
 }
 
@@ -75,7 +78,8 @@ export class MemberBook {
   /** The context of an entry that changes this membership. */
   contextFor(added: AddressBook = new Map()): Uint8Array {
     const addresses = new Map([...this.addresses, ...added]);
-    return encodeMembers({ ...this.current, addresses });
+    const generation = Math.max(this.current.generation, this.port.generation());
+    return encodeMembers({ ...this.current, addresses, generation });
   }
 
   /** A membership entry is applied. */
@@ -88,8 +92,13 @@ export class MemberBook {
     if (told !== null && this.ids.length === 0) loop.adoptConfig(told.config);
     const config = loop.applyConfigChange(change, entry.index);
     // A member keeps the address it came with: to move, it is removed and added again.
-    const addresses = addressesOf(config, this.addresses, told?.addresses ?? new Map());
-    this.replace({ index: entry.index, config, addresses });
+    const own = this.addresses;
+    const theirs = told?.addresses ?? own;
+    const [first, second] = told?.addressesWin === true ? [theirs, own] : [own, theirs];
+    const addresses = addressesOf(config, first, second);
+    const generation = Math.max(this.current.generation, told?.generation ?? 0);
+    if (generation > this.port.generation()) this.port.startGeneration(generation);
+    this.replace({ index: entry.index, config, addresses, generation });
     this.store();
   }
 

@@ -3,8 +3,8 @@
  * it is part of, and the context of a membership entry. The context tells the members before the
  * change too, so a log says by itself who its members are, whoever reads it first.
  *
- *   u8 version = 1 | u64 index | voters | outgoing | learners | learnersNext | u8 autoLeave
- *   | u16 count, count x (u32 node | str raft | str http)       lists: u16 count, count x u32 node
+ *   u8 version = 1 | u64 index | u64 generation | u8 flags (1 addresses win)
+ *   | voters | outgoing | learners | learnersNext | u8 autoLeave | u16 count, count x (u32 node | str raft | str http)       lists: u16 count, count x u32 node
  *
  * An empty address is one that is not known (a cluster of one without a peer list).
  */
@@ -15,6 +15,7 @@ import { canonicalConfig, EMPTY_CONFIG, memberIds, type ConfigState } from '../.
 import type { RowRange, StorePort } from '../ports.js';
 
 const VERSION = 1;
+const ADDRESSES_WIN = 1;
 
 /** `host:port`, null when not known. */
 export interface MemberAddress {
@@ -30,6 +31,10 @@ export interface Members {
   readonly config: ConfigState;
   /** Of every member of `config`, as far as known. */
   readonly addresses: AddressBook;
+  /** Recovery generation of the cluster: raised by a forced recovery or a restore. */
+  readonly generation: number;
+  /** Of an entry's context: its addresses replace those known (forced recovery). */
+  readonly addressesWin?: boolean;
 }
 
 /** What a node knows that has yet to be told who its members are. */
@@ -37,6 +42,7 @@ export const NO_MEMBERS: Members = {
   index: logIndex(0),
   config: EMPTY_CONFIG,
   addresses: new Map(),
+  generation: 0,
 };
 
 export const UNKNOWN_ADDRESS: MemberAddress = { raft: null, http: null };
@@ -44,7 +50,8 @@ export const UNKNOWN_ADDRESS: MemberAddress = { raft: null, http: null };
 /** The membership a cluster starts with. */
 export function firstMembers(voters: readonly NodeId[], addresses: AddressBook): Members {
   const config = canonicalConfig({ ...EMPTY_CONFIG, voters: [...voters].sort((a, b) => a - b) });
-  return { index: logIndex(0), config, addresses: addressesOf(config, addresses) };
+  const known = addressesOf(config, addresses);
+  return { index: logIndex(0), config, addresses: known, generation: 0 };
 }
 
 /** The addresses of exactly the members of `config`. */
@@ -58,10 +65,12 @@ export function addressesOf(config: ConfigState, ...books: readonly AddressBook[
 }
 
 export function encodeMembers(members: Members): Uint8Array {
-  const { index, config, addresses } = members;
+  const { index, config, addresses, generation, addressesWin } = members;
   const out = new BinaryWriter();
   out.u8(VERSION);
   out.u64(index);
+  out.u64(generation);
+  out.u8(addressesWin === true ? ADDRESSES_WIN : 0);
   for (const list of listsOf(config)) {
     out.u16(list.length);
     for (const id of list) out.u32(id);
@@ -81,6 +90,8 @@ export function decodeMembers(bytes: Uint8Array): Members {
   const reader = new BinaryReader(bytes);
   reader.version(VERSION, 'a membership');
   const index = logIndex(reader.u64());
+  const generation = reader.u64();
+  const addressesWin = (reader.u8() & ADDRESSES_WIN) !== 0;
   const list = (): NodeId[] => Array.from({ length: reader.u16() }, () => nodeId(reader.u32()));
   const [voters, outgoing, learners, learnersNext] = [list(), list(), list(), list()];
   const autoLeave = reader.boolean();
@@ -92,7 +103,8 @@ export function decodeMembers(bytes: Uint8Array): Members {
   }
   reader.expectEnd();
   const config = canonicalConfig({ voters, outgoing, learners, learnersNext, autoLeave });
-  return { index, config, addresses };
+  const members = { index, config, addresses, generation };
+  return addressesWin ? { ...members, addressesWin } : members;
 }
 
 /** The membership as of the last checkpoint; null when the store holds none. */

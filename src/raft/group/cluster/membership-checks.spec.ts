@@ -16,7 +16,7 @@ const ids = (...list: number[]): NodeId[] => list.map((id) => nodeId(id));
 function members(): Members {
   const addresses = new Map(ids(1, 2, 3, 4).map((id) => [id, address(id)]));
   const config = { ...EMPTY_CONFIG, voters: ids(1, 2, 3), learners: ids(4) };
-  return { index: logIndex(5), config, addresses };
+  return { index: logIndex(5), config, addresses, generation: 0 };
 }
 
 const LAST = 10_000;

@@ -1,0 +1,46 @@
+/** A backup of a group that serves: a snapshot like those for other members, streamed to whoever asks. */
+import { writeFiles } from './snapshot-files.js';
+import { readBackup } from './restore.js';
+import type { ConfigState } from '../core/index.js';
+import { term, type NodeId } from '../../common/ids.js';
+import { openSnapshotFrames, snapshotFrames } from '../transport/index.js';
+import type { ExportSource } from './export.js';
+import { SnapshotFiles } from './snapshot-files.js';
+
+export interface BackupStream {
+  bytes(): AsyncIterable<Uint8Array>;
+  /** Gives the disk back; call it when the stream has ended, however. */
+  release(): Promise<void>;
+}
+
+export async function startBackup(
+  place: { readonly directory: string; readonly self: NodeId },
+  source: ExportSource,
+  config: ConfigState,
+): Promise<BackupStream> {
+  const files = new SnapshotFiles(place.directory, source, 'backup');
+  const exported = await files.create({ config });
+  const { index, term: at } = exported.meta;
+  const offer = {
+    ...{ from: place.self, leaderTerm: term(0), index, term: at },
+    ...{ clusterVersion: exported.clusterVersion, files: exported.files },
+  };
+  return {
+    bytes: () => snapshotFrames({ offer, bytes: () => exported.bytes() }),
+    release: () => exported.release(),
+  };
+}
+
+/** Writes a received backup below `directory`; verified and synced when it resolves. */
+export async function writeBackup(
+  directory: string,
+  source: AsyncIterable<Uint8Array>,
+): Promise<{ readonly index: number; readonly sizeBytes: number }> {
+  const opened = await openSnapshotFrames(source);
+  if (opened === null) throw new Error('what was received is no backup');
+  const { offer, bytes } = opened;
+  await writeFiles(directory, offer.files, bytes);
+  const { appliedIndex } = await readBackup(directory);
+  const sizeBytes = offer.files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  return { index: appliedIndex, sizeBytes };
+}
