@@ -1,0 +1,132 @@
+/** Bounds of queue, tenant and node, what happens at them, and that accounts are even afterwards. */
+import {
+  EngineHarness,
+  EPHEMERAL_TENANT,
+  NO_LIMITS,
+} from '../../../test/support/ephemeral-engine.js';
+
+const text = (bytes: number): string => 'x'.repeat(bytes - 2);
+
+describe('when it is full', () => {
+  it.each([
+    ['reject by length', { maxLength: 3 }, ['ok', 'ok', 'ok', 'queue_full'], 3, 0],
+    ['reject by bytes', { maxBytes: 25 }, ['ok', 'ok', 'queue_full', 'queue_full'], 2, 0],
+    ['drop by length', { maxLength: 3, policy: 'dropOldest' }, ['ok', 'ok', 'ok', 'ok'], 3, 1],
+    ['drop by bytes', { maxBytes: 25, policy: 'dropOldest' }, ['ok', 'ok', 'ok', 'ok'], 2, 2],
+  ])('%s', async (_, options, expected, length, dropped) => {
+    const harness = new EngineHarness();
+    harness.declare('q', options);
+    await harness.pop('q', { partition: 'p', group: 'g' });
+    expect([0, 1, 2, 3].map(() => harness.push('q', 'p', [text(10)]))).toEqual(expected);
+    const queue = harness.queue('q')!;
+    expect([queue.length, queue.drops.bounds]).toEqual([length, dropped]);
+    expect(queue.rings.get('p')!.cursors.get('g')!.skipped).toBe(dropped);
+    expect(harness.engine.store.account.payloadBytes).toBe(length * 10);
+    await harness.stop();
+  });
+
+  it('a push that can never fit drops nothing; neither does one that another partition blocks', async () => {
+    const harness = new EngineHarness();
+    harness.declare('q', { maxLength: 3, policy: 'dropOldest' });
+    expect(harness.push('q', 'a', [1, 2])).toBe('ok');
+    expect(harness.push('q', 'a', [1, 2, 3, 4])).toBe('queue_full');
+    expect(harness.push('q', 'b', [1, 2])).toBe('queue_full');
+    expect(harness.push('q', 'b', [1])).toBe('ok');
+    expect([...harness.queue('q')!.rings.values()].map(({ length }) => length)).toEqual([2, 1]);
+    await harness.stop();
+  });
+
+  it.each([
+    ['tenant bytes', { maxBytes: 25, maxQueues: null }, 'ephemeral_quota_exceeded'],
+    ['tenant queues', { maxBytes: null, maxQueues: 1 }, 'ephemeral_unavailable'],
+  ])('%s', async (_, limits, code) => {
+    const harness = new EngineHarness();
+    expect(harness.push('q', 'p', [text(20)], limits)).toBe('ok');
+    expect(harness.push('other', 'p', [text(20)], limits)).toBe(code);
+    expect(harness.engine.store.queues).toBe(1);
+    await harness.pop('other', { partition: 'p' });
+    expect(harness.engine.store.queues).toBe(2);
+    await harness.stop();
+  });
+
+  it('the node: exact for payloads, and what is around them counts beyond the first mebibyte', async () => {
+    const harness = new EngineHarness({ maxBytes: 100 });
+    expect([60, 40, 2].map((size) => harness.push('q', 'p', [text(size)]))).toEqual([
+      ...['ok', 'ok', 'ephemeral_unavailable'],
+    ]);
+    const many = new EngineHarness({ maxBytes: 1 << 20 });
+    let refused = '';
+    let rings = 0;
+    for (; refused === '' && rings < 100_000; rings += 1) {
+      const verdict = many.push('q', `p${rings}`, [1]);
+      if (verdict !== 'ok') refused = verdict;
+    }
+    // A byte each, but thousands of partitions: structure is what fills the node.
+    expect([refused, rings > 1000 && rings < 10_000]).toEqual(['ephemeral_unavailable', true]);
+    expect(many.engine.store.account.bytes).toBeLessThanOrEqual(1 << 20);
+    await Promise.all([harness.stop(), many.stop()]);
+  });
+});
+
+describe('age and idleness', () => {
+  it('drops heads older than the ttl, and never delivers one', async () => {
+    const harness = new EngineHarness();
+    harness.declare('q', { ttlSeconds: 1 });
+    harness.push('q', 'p', [1, 2]);
+    harness.nowMs += 600;
+    harness.push('q', 'p', [3]);
+    harness.nowMs += 600;
+    const popped = await harness.pop('q', { partition: 'p' });
+    expect(popped.map(({ payload }) => payload)).toEqual([3]);
+    harness.nowMs += 600;
+    await harness.engine.sweeper.sweep();
+    expect([harness.queue('q')!.length, harness.queue('q')!.drops.ttl]).toEqual([0, 3]);
+    await harness.stop();
+  });
+
+  it('collects implicit queues that are empty and idle, and empty partitions of declared ones', async () => {
+    const harness = new EngineHarness({ idleMs: 1000 });
+    harness.declare('kept', {});
+    for (const queue of ['kept', 'gone', 'filled']) harness.push(queue, 'p', [1]);
+    for (const queue of ['kept', 'gone']) await harness.pop(queue, { commitOnDelivery: true });
+    harness.nowMs += 999;
+    await harness.engine.sweeper.sweep();
+    expect(harness.engine.store.queues).toBe(3);
+    harness.nowMs += 1;
+    await harness.engine.sweeper.sweep();
+    expect(['kept', 'gone', 'filled'].map((queue) => harness.queue(queue)?.rings.size)).toEqual([
+      ...[0, undefined, 1],
+    ]);
+    await harness.stop();
+  });
+
+  it('ids never repeat after a collection', async () => {
+    const harness = new EngineHarness({ idleMs: 1000 });
+    harness.push('q', 'p', [1]);
+    const [first] = await harness.pop('q', { commitOnDelivery: true });
+    harness.nowMs += 2000;
+    await harness.engine.sweeper.sweep();
+    harness.push('q', 'p', [2]);
+    const [second] = await harness.pop('q');
+    expect(second?.id).not.toBe(first?.id);
+    expect(harness.ack('q', [first!.id])).toEqual(['unknown']);
+    await harness.stop();
+  });
+});
+
+it('after everything is gone the accounts are at zero', async () => {
+  const harness = new EngineHarness();
+  const { store } = harness.engine;
+  const before = store.account.bytes;
+  for (let n = 0; n < 3000; n += 1) harness.push(`q${n % 7}`, `p${n % 50}`, [text(500), n]);
+  for (let n = 0; n < 7; n += 1) {
+    await harness.pop(`q${n}`, { group: 'g', batch: 90 });
+    await harness.pop(`q${n}`, { group: 'h', batch: 200, commitOnDelivery: true });
+  }
+  expect(await harness.engine.reset(EPHEMERAL_TENANT, 'q0')).toBeGreaterThan(0);
+  for (let n = 0; n < 7; n += 1) await harness.engine.delete(EPHEMERAL_TENANT, `q${n}`);
+  expect([store.account.payloadBytes, store.account.bytes, store.queues]).toEqual([0, before, 0]);
+  expect(store.share(EPHEMERAL_TENANT).bytes).toBe(0);
+  expect(harness.push('q0', 'p', [1], NO_LIMITS)).toBe('ok');
+  await harness.stop();
+});
