@@ -78,6 +78,7 @@ export class ClusterNeighbours implements Neighbours {
     );
     this.handOver = new HandOver({
       account: engine.store.account,
+      incarnation: engine.parts.incarnation,
       nowMs,
       log: this.log,
       ownerOf: (place) => this.ownerOf(place),

@@ -14,6 +14,7 @@ import { cutPiece, encodePiece, joinPieces } from './ring-codec.js';
 const PIECE_BYTES = 2 * 1024 * 1024;
 const PIECE_MESSAGES = 50_000;
 const BATCH_BYTES = 8 * 1024 * 1024;
+const PIECES_PER_PROCESS = 2 ** 24;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2000;
 export const ADOPT_TIMEOUT_MS = 10_000;
@@ -30,6 +31,8 @@ export interface Parcel {
 
 export interface HandOverPort {
   readonly account: MemoryAccount;
+  /** Of this process, hex: numbers of pieces never meet those of an earlier one. */
+  readonly incarnation: string;
   readonly nowMs: () => number;
   readonly log: TargetLogger;
   /** Null = this node. */
@@ -62,10 +65,12 @@ export class HandOver {
   wipes = 0;
   /** Pieces that left and have not arrived. */
   inFlight = 0;
-  private numbers = 0;
+  private numbers: number;
   private readonly running = new Set<Promise<unknown>>();
 
-  constructor(private readonly port: HandOverPort) {}
+  constructor(private readonly port: HandOverPort) {
+    this.numbers = Number.parseInt(port.incarnation.slice(0, 6), 16) * PIECES_PER_PROCESS;
+  }
 
   /** Cuts the ring; the caller removes it from its queue in the same turn. */
   pack(tenant: Uint8Array, ring: Ring): Parcel[] {

@@ -17,6 +17,7 @@ const OTHER = 2 as NodeId;
 function handOver(from: EngineHarness, port: Partial<HandOverPort> = {}): HandOver {
   return new HandOver({
     account: from.engine.store.account,
+    incarnation: from.engine.parts.incarnation,
     nowMs: () => from.nowMs,
     log: silent,
     ownerOf: () => OTHER,

@@ -11,6 +11,8 @@ const PRODUCERS = 4;
 const CONSUMERS = 4;
 const BATCH = 5;
 const DRAIN_MS = 60_000;
+/** One node has to have room for everything while another is away: far below the queue's bounds. */
+const MAX_BACKLOG = 1500;
 
 export interface Round {
   readonly round: number;
@@ -78,7 +80,16 @@ export class ChurnRun {
       `round ${round}: node ${node}, ${handed.rings} rings, ${handed.messages} messages, ` +
         `lost ${handed.lost}, back after ${tookMs.toFixed(0)} ms`,
     );
+    if (handed.lost > 0) this.sayWhy();
     return { round, node, handed, tookMs };
+  }
+
+  /** What the nodes said about hand-overs that failed. */
+  private sayWhy(): void {
+    for (const id of this.scene.cluster.ids) {
+      const lines = this.scene.cluster.node(id).log.split('\n');
+      for (const line of lines.filter((one) => one.includes('hand-over failed'))) this.say(line);
+    }
   }
 
   private missing(): string[] {
@@ -99,6 +110,10 @@ export class ChurnRun {
   /** A push without an answer is not sent again: it may have been taken. */
   private async produce(): Promise<void> {
     while (this.producing) {
+      if (this.acknowledged.size - this.delivered.size > MAX_BACKLOG) {
+        await pause(20);
+        continue;
+      }
       const partition = PARTITIONS[this.numbers % PARTITIONS.length] ?? '';
       const payloads = Array.from({ length: BATCH }, () => `m-${(this.numbers += 1)}`);
       const { status } = await this.scene
