@@ -7,6 +7,7 @@ import { monotonicMs, QUEEN_CONFIG, type QueenConfig } from '../config/index.js'
 import { Admission } from '../http/admission.js';
 import { EphemeralFigures } from '../http/ephemeral-figures.js';
 import { Traffic } from '../http/traffic.js';
+import { StateTraffic } from '../preparation/state-traffic.js';
 import { Groups, Readiness } from '../raft/index.js';
 import { ConflationMinutes } from './conflation-minutes.js';
 import { EventLoopLag } from './event-loop-lag.js';
@@ -16,6 +17,7 @@ import { ephemeralFamilies } from './families/ephemeral.js';
 import { processFamilies } from './families/process.js';
 import { popLagFamily, queueFamilies } from './families/queues.js';
 import { raftFamilies, timingFamilies } from './families/raft.js';
+import { stateFamilies } from './families/state.js';
 import type { Family } from './family.js';
 import { registerFamily } from './family.js';
 import { METRICS_REGISTRY } from './registry.module.js';
@@ -26,6 +28,7 @@ export class FamiliesService {
   @Inject(Groups) private readonly groups!: Groups;
   @Inject(Readiness) private readonly readiness!: Readiness;
   @Inject(Traffic) private readonly traffic!: Traffic;
+  @Inject(StateTraffic) private readonly state!: StateTraffic;
   @Inject(EphemeralFigures) private readonly ephemeral!: EphemeralFigures;
   @Inject(Admission) private readonly admission!: Admission;
   @Inject(EventLoopLag) private readonly lag!: EventLoopLag;
@@ -52,6 +55,7 @@ export class FamiliesService {
       ...processFamilies(this.traffic, this.lag),
       ...raftFamilies(groups, this.readiness),
       ...consumptionFamilies(groups),
+      ...stateFamilies(this.state),
       ...queueFamilies(groups, conflated),
       popLagFamily(this.traffic.queues),
       ...ephemeralFamilies(this.ephemeral),

@@ -6,6 +6,7 @@ import { Module, type NestModule } from '@nestjs/common';
 import { PrometheusModule } from '@willsoto/nestjs-prometheus';
 import type { Registry } from 'prom-client';
 import { QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
+import { StatePlaneModule } from '../preparation/state-plane.module.js';
 import { Groups, RaftModule, Readiness } from '../raft/index.js';
 import { EventLoopLag } from './event-loop-lag.js';
 import { FamiliesService } from './families.service.js';
@@ -17,6 +18,7 @@ import { METRICS_REGISTRY, RegistryModule } from './registry.module.js';
   imports: [
     RaftModule,
     RegistryModule,
+    StatePlaneModule,
     PrometheusModule.registerAsync({
       imports: [RegistryModule],
       controller: PrometheusController,

@@ -33,9 +33,10 @@ export class QueueReadsService {
 
   async list(tenant: Uint8Array, filter: QueueFilter): Promise<Buffer> {
     const group = await this.settled(tenant);
+    const kv = group.tables.kv.totals(group.tables.names.tenant(tenant));
     const { rows } = await figuresOf(group).read(selectQueues(newestFirst(group, tenant), filter));
     return jsonWith(
-      { kvRows: 0, kvBytes: 0, timerRows: 0, timerBytes: 0 },
+      { kvRows: kv.rows, kvBytes: kv.bytes, timerRows: 0, timerBytes: 0 },
       {
         name: 'queues',
         brackets: '[]',

@@ -46,6 +46,13 @@ const ALWAYS: Readonly<Record<string, string>> = {
   queen_ephemeral_dropped_total: 'counter',
   queen_ephemeral_forwarded_total: 'counter',
   queen_ephemeral_wipes_total: 'counter',
+  queen_kv_ops_total: 'counter',
+  queen_kv_op_duration_milliseconds: 'gauge',
+  queen_kv_bytes_total: 'counter',
+  queen_kv_read_rejected_total: 'counter',
+  queen_locks_ops_total: 'counter',
+  queen_locks_op_duration_milliseconds: 'gauge',
+  queen_timers_schedule_rejected_total: 'counter',
   queen_http_request_duration_seconds: 'histogram',
 };
 
@@ -140,6 +147,45 @@ describe('one broker', () => {
     expect(first.value('queen_event_loop_lag_avg_milliseconds')).toBeGreaterThanOrEqual(0);
     expect(first.value('queen_raft_disk_used_percent')).toBeGreaterThan(0);
     expect(first.value('queen_raft_disk_used_percent')).toBeLessThanOrEqual(100);
+  });
+
+  it('counts key-value and lock operations, their bytes and time, and what the gate refused', async () => {
+    const key = { ns: 'counted', key: 'k' };
+    const operations = [
+      { op: 'put', ...key, value: 1, forever: true },
+      { op: 'get', ...key },
+    ];
+    const moved = await changes(
+      broker,
+      [
+        'queen_kv_ops_total{op="put",result="applied"}',
+        'queen_kv_ops_total{op="put",result="rejected"}',
+        'queen_kv_ops_total{op="get",result="applied"}',
+        'queen_locks_ops_total{op="acquire",result="applied"}',
+        'queen_locks_ops_total{op="acquire",result="rejected"}',
+        'queen_kv_read_rejected_total{reason="disabled"}',
+      ],
+      async () => {
+        await broker.post('/api/v1/kv', { operations });
+        await broker.post('/api/v1/kv', [{ ...operations[0], op: 'putIfAbsent' }]);
+        for (const owner of ['a', 'b']) {
+          await broker.post('/api/v1/locks', [{ op: 'acquire', name: 'l', ttlSeconds: 9, owner }]);
+        }
+        await broker.post('/api/v1/system/kv-timers', { kv: false });
+        await broker.post('/api/v1/kv', { operations });
+        await broker.post('/api/v1/system/kv-timers', { kv: true });
+      },
+    );
+    expect(Object.values(moved)).toEqual([1, 1, 1, 1, 1, 1]);
+    const after = await Scrape.of(broker);
+    for (const dir of ['in', 'out']) {
+      expect(after.value(`queen_kv_bytes_total{dir="${dir}"}`)).toBeGreaterThan(50);
+    }
+    for (const family of ['queen_kv', 'queen_locks']) {
+      const op = family === 'queen_kv' ? 'put' : 'acquire';
+      const name = `${family}_op_duration_milliseconds{op="${op}",quantile="0.99"}`;
+      expect(after.value(name)).toBeGreaterThan(0);
+    }
   });
 
   it('counts a push, its log entry, and what is kept', async () => {
