@@ -72,7 +72,7 @@ export function prepareBatch(
   batch.producerSub = producerSub;
   mint.mintAll(batch.ids, count);
   for (let i = 0; i < count; i += 1) {
-    takeItem(scan, batch, { item: i, textAt: textsAt + i * UUID_TEXT_BYTES });
+    takeItem(scan, batch, i, textsAt + i * UUID_TEXT_BYTES);
   }
   return count === 1 ? NO_REPEATS : collapseRepeats(scan, parts);
 }
@@ -93,17 +93,12 @@ function collapseRepeats(scan: PushScan, parts: PreparationParts): FirstOf {
 }
 
 /** The text of the minted id stands in for a transactionId that was not brought. */
-function takeItem(
-  scan: PushScan,
-  batch: PushBatch,
-  from: { readonly item: number; readonly textAt: number },
-): void {
-  const i = from.item;
+function takeItem(scan: PushScan, batch: PushBatch, i: number, textAt: number): void {
   const flags = scan.flags[i] ?? 0;
   const own = (flags & ITEM_HAS_ID) !== 0;
-  if (!own) writeUuidText(batch.ids, i * ID_BYTES, batch.arena, from.textAt);
-  const start = own ? (scan.idStarts[i] ?? 0) : from.textAt;
-  const end = own ? (scan.idEnds[i] ?? 0) : from.textAt + UUID_TEXT_BYTES;
+  if (!own) writeUuidText(batch.ids, i * ID_BYTES, batch.arena, textAt);
+  const start = own ? (scan.idStarts[i] ?? 0) : textAt;
+  const end = own ? (scan.idEnds[i] ?? 0) : textAt + UUID_TEXT_BYTES;
   const inArena = !own || (flags & ITEM_ID_IN_ARENA) !== 0;
   batch.groups[i] = scan.targetOf[i] ?? 0;
   batch.idStarts[i] = start;

@@ -51,7 +51,7 @@ export class PushResult {
       if (outcome === undefined) continue;
       const k = next === null ? nextOfOne++ : (next[number] ?? 0);
       if (next !== null) next[number] = k + 1;
-      if (outcome.verdict === 'applied') this.takeItem(batch, { i, k }, outcome);
+      if (outcome.verdict === 'applied') this.takeItem(batch, i, k, outcome);
     }
   }
 
@@ -90,12 +90,8 @@ export class PushResult {
     out.ascii(']');
   }
 
-  private takeItem(
-    batch: PushBatch,
-    at: { readonly i: number; readonly k: number },
-    outcome: PushGroupOutcome,
-  ): void {
-    const { i, k } = at;
+  /** Item i of the request is message k of its append group. */
+  private takeItem(batch: PushBatch, i: number, k: number, outcome: PushGroupOutcome): void {
     const duplicate = outcome.statuses[k] === PushItemStatus.Duplicate;
     this.statuses[i] = duplicate ? DUPLICATE : QUEUED;
     this.offsets[i] = outcome.offsets[k] ?? 0;

@@ -46,7 +46,7 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
     this.groups = owned.map(({ group }) => group);
   }
 
-  /** A backup of this node's state; refused while another one is made. */
+  /** A backup of this node's state; several may be read at once. */
   backup(): Promise<BackupStream> {
     const [first] = this.owned;
     if (first === undefined) throw new Error('a process has at least one raft group');

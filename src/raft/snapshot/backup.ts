@@ -1,11 +1,11 @@
 /** A backup of a group that serves: a snapshot like those for other members, streamed to whoever asks. */
-import { writeFiles } from './snapshot-files.js';
+import { randomBytes } from 'node:crypto';
 import { readBackup } from './restore.js';
+import { SnapshotFiles, writeFiles } from './snapshot-files.js';
 import type { ConfigState } from '../core/index.js';
 import { term, type NodeId } from '../../common/ids.js';
 import { openSnapshotFrames, snapshotFrames } from '../transport/index.js';
 import type { ExportSource } from './export.js';
-import { SnapshotFiles } from './snapshot-files.js';
 
 export interface BackupStream {
   bytes(): AsyncIterable<Uint8Array>;
@@ -18,7 +18,9 @@ export async function startBackup(
   source: ExportSource,
   config: ConfigState,
 ): Promise<BackupStream> {
-  const files = new SnapshotFiles(place.directory, source, 'backup');
+  // A directory of its own for each: several may be read at once.
+  const name = `backup-${randomBytes(6).toString('hex')}`;
+  const files = new SnapshotFiles(place.directory, source, name);
   const exported = await files.create({ config });
   const { index, term: at } = exported.meta;
   const offer = {
