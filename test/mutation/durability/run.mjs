@@ -87,12 +87,16 @@ function firstLine(why = '') {
   return line.replace(/\/dev\/shm\/[\w-]+|\/tmp\/[\w-]+/g, '').slice(0, 160);
 }
 
+function canBeKilled({ name, suite, chance }) {
+  return suite === 'damage' ? chance !== true : name in killers;
+}
+
 function chosen() {
   const only = option('only');
   const [part, parts] = (option('part') ?? '1/1').split('/').map(Number);
   return durabilityMutants()
     .filter((mutant) => only === undefined || mutant.name.includes(only))
-    .filter((mutant) => !has('known') || !(mutant.name in equivalent))
+    .filter((mutant) => !has('known') || canBeKilled(mutant))
     .filter((_, i) => i % parts === part - 1);
 }
 
