@@ -2,7 +2,7 @@
  * Bodies that arrive too slowly end early: an upload holds its share of the admission budget from its
  * first header on, so one that stalls keeps others out. After a grace a body has to stay above a
  * straight line to its whole length at the request timeout, and above a least rate. One sweep a second
- * for all of them, none while there are none.
+ * for all of them; the first one that finds none is the last.
  */
 
 export interface PacedBody {
@@ -52,21 +52,24 @@ export class BodyPace {
 
   end(body: PacedBody): void {
     this.bodies.delete(body);
-    if (this.bodies.size > 0 || this.timer === null) return;
-    clearInterval(this.timer);
-    this.timer = null;
   }
 
   private sweep(): void {
     const now = this.now();
     const stood = now - this.lastSweep;
     this.lastSweep = now;
+    if (this.bodies.size === 0) this.rest();
     if (stood > LATE_SWEEPS * this.rules.sweepMs) this.forgive(stood);
     for (const [body, startedAt] of this.bodies) {
       if (body.receivedBytes >= this.requiredBytes(body.announcedBytes, now - startedAt)) continue;
       this.end(body);
       body.tooSlow();
     }
+  }
+
+  private rest(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.timer = null;
   }
 
   /** What came while the process stood still waits in the kernel. */

@@ -12,6 +12,8 @@ import { BodyPool, releaseBody } from './body-pool.js';
 /** A refused body is read on for this many times the limit, then the connection just ends. */
 const MAX_DISCARD_FACTOR = 4;
 
+const SMALL_BODY_BYTES = 64 * 1024;
+
 export class BodyTooLargeError extends Error {
   readonly statusCode = 413;
 }
@@ -97,7 +99,8 @@ class BodyRead implements PacedBody {
         return;
       }
     }
-    pace.begin(this);
+    // A small body holds next to nothing while it stalls, and ends with the time of its request.
+    if (this.announced < 0 || this.announced > SMALL_BODY_BYTES) pace.begin(this);
     payload.on('data', (chunk: Buffer) => this.take(chunk));
     payload.on('end', () => this.end());
     payload.on('error', () => this.fail());
