@@ -17,7 +17,7 @@ function hexDigit(byte: number): number {
   return byte <= 0x39 ? byte - 0x30 : (byte | 0x20) - 0x57;
 }
 
-/** The UTF-16 unit of the `\uXXXX` whose backslash is at `at`. */
+/** The UTF-16 unit of the escape `\u` and four hex digits whose backslash is at `at`. */
 function unitAt(bytes: Uint8Array, at: number): number {
   return (
     (hexDigit(bytes[at + 2]!) << 12) |
