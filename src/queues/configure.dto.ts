@@ -1,7 +1,8 @@
 /** Request and answer of configure and of the deletion of a queue, as the API document shows them. */
 import { ApiProperty } from '@nestjs/swagger';
 import { UUID_TEXT } from '../docs-api/index.js';
-import { CONFIGURE_DEFAULTS, optionsOnWire } from './option-values.js';
+import { shownOptions } from '../reads/queue-options.js';
+import { CONFIGURE_DEFAULTS } from './option-values.js';
 import { QueueOptionsDto, QueueOptionsRequestDto } from './queue-options.dto.js';
 
 /** Options stand in `options`, or at the top level when there is no such object. */
@@ -88,7 +89,7 @@ export const CONFIGURE_ANSWERS = {
     namespace: 'shop',
     task: '',
     storage: 'segments',
-    options: optionsOnWire({ ...CONFIGURE_DEFAULTS, leaseTime: 30, retryLimit: 5 }),
+    options: shownOptions({ ...CONFIGURE_DEFAULTS, leaseTime: 30, retryLimit: 5 }),
   },
 };
 

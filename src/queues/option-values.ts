@@ -90,33 +90,3 @@ function clampNumber(name: OptionName, value: number): number {
 function bad(text: string): QueenError {
   return new QueenError('bad_request', text);
 }
-
-/** The 20 keys of the wire's `options` object, in its order. */
-export function optionsOnWire(options: QueueOptions): Record<string, number | boolean | string> {
-  return {
-    priority: options.priority,
-    leaseTime: options.leaseTime,
-    retryLimit: options.retryLimit,
-    retryDelay: options.retryDelay,
-    maxSize: options.maxSize,
-    maxQueueSize: options.maxSize,
-    ttl: options.ttl,
-    deadLetterQueue: options.deadLetterQueue,
-    dlqAfterMaxRetries: options.dlqAfterMaxRetries,
-    delayedProcessing: options.delayedProcessing,
-    windowBuffer: options.windowBuffer,
-    retentionSeconds: options.retentionSeconds,
-    completedRetentionSeconds: options.completedRetentionSeconds,
-    retentionEnabled: options.retentionEnabled,
-    encryptionEnabled: options.encryptionEnabled,
-    maxWaitTimeSeconds: options.maxWaitTimeSeconds,
-    minPopWaitTime: options.minPopWaitTime,
-    dedupWindowSeconds: options.dedupWindowSeconds,
-    retentionSinkHold: options.retentionSinkHold,
-    // A stored 0 (implicitly created queue) reads as the default.
-    retentionSinkHoldMaxSeconds:
-      options.retentionSinkHoldMaxSeconds === 0
-        ? CONFIGURE_DEFAULTS.retentionSinkHoldMaxSeconds
-        : options.retentionSinkHoldMaxSeconds,
-  };
-}

@@ -1,11 +1,12 @@
 /** Example answers of the reads of queues, for the API document. */
 import { QUEUE_ID } from './configure.dto.js';
-import { CONFIGURE_DEFAULTS, optionsOnWire } from './option-values.js';
+import { shownOptions } from '../reads/queue-options.js';
+import { CONFIGURE_DEFAULTS } from './option-values.js';
 
 const CREATED = '2026-03-04T05:06:07.123456Z';
 const PARTITION_ID = '0199c0de-0000-7000-8000-00000000002a';
 const labels = { namespace: 'shop', task: '' };
-const options = optionsOnWire({ ...CONFIGURE_DEFAULTS, namespace: 'shop' });
+const options = shownOptions({ ...CONFIGURE_DEFAULTS, namespace: 'shop' });
 const segments = { segments: 1, messages: 2 };
 const counts = { total: 2, pending: 2, processing: 1, completed: 0, failed: null, deadLetter: 0 };
 

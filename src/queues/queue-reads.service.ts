@@ -14,7 +14,7 @@ import type { Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
 import { figuresOf } from '../reads/figure-cache.js';
 import { oldestFromRows } from './oldest-messages.js';
-import { optionsOnWire } from './option-values.js';
+import { shownOptions } from '../reads/queue-options.js';
 import { addTo, noTotals, partitionStats, type QueueTotals } from '../reads/partition-stats.js';
 import { walkPartitions } from '../reads/partition-walk.js';
 import { depthMembers, queueDepth } from './queue-depth.js';
@@ -234,7 +234,7 @@ function listRow(queue: QueueRow, totals: QueueTotals): unknown {
       deadLetter: totals.deadLetter,
     },
     retainedBytes: totals.retainedBytes,
-    options: optionsOnWire(queue.options),
+    options: shownOptions(queue.options),
     createdAt: timestampText(queue.createdAt),
   };
 }
@@ -247,7 +247,7 @@ function detailMembers(queue: QueueRow, totals: QueueTotals, listed: number): ob
     namespace: queue.options.namespace,
     task: queue.options.task,
     createdAt: timestampText(queue.createdAt),
-    options: optionsOnWire(queue.options),
+    options: shownOptions(queue.options),
     ...(queue.partitionCount > listed ? { partitionsTruncated: true } : {}),
     segments: { segments: queue.partitionCount, messages: totals.total },
     totals: statsObject(totals),
@@ -262,7 +262,7 @@ function statusMembers(queue: QueueRow, totals: QueueTotals): object {
     queue: {
       ...{ id: queueUuidText(queue), name: queue.name, namespace, task, priority },
       createdAt: timestampText(queue.createdAt),
-      config: optionsOnWire(queue.options),
+      config: shownOptions(queue.options),
     },
     totals: { messages: statsObject(totals) },
   };

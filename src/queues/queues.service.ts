@@ -11,7 +11,8 @@ import { CommandKind } from '../machine/commands/catalogue.js';
 import { encodeConfigure, encodeDeleteQueue } from '../machine/commands/index.js';
 import type { Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
-import { CONFIGURE_DEFAULTS, optionsOnWire, parseOptions } from './option-values.js';
+import { shownOptions } from '../reads/queue-options.js';
+import { CONFIGURE_DEFAULTS, parseOptions } from './option-values.js';
 import { findQueue } from './queue-reads.service.js';
 import { queueUuidText } from '../reads/partition-identity.js';
 
@@ -48,7 +49,7 @@ export class QueuesService {
       namespace: options.namespace,
       task: options.task,
       storage: 'segments',
-      options: optionsOnWire(options),
+      options: shownOptions(options),
     };
   }
 
