@@ -20,11 +20,11 @@ import { CommandKind } from '../machine/commands/catalogue.js';
 import { encodeReplayDeadLetter, PushCommandBuilder } from '../machine/commands/index.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
 import { letterById, letterName, readLetter } from '../reads/dead-letters.js';
-import { boundCipher, encrypts } from '../preparation/payload-sealing.js';
-import type { PayloadCipher } from '../raft/index.js';
+import { sealingOf } from '../preparation/payload-sealing.js';
+import type { QueueSealing } from '../preparation/payload-sealing.js';
 import type { LetterMessage } from '../reads/letter-messages.js';
 import { letterMessage } from '../reads/letter-messages.js';
-import { findQueue, queuesOf } from '../reads/partition-identity.js';
+import { queuesOf } from '../reads/partition-identity.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import type { MessagePath, Settled } from './dead-letters.service.js';
 import type { ReplayAnswer, ReplayTarget } from './replay-answer.js';
@@ -120,11 +120,14 @@ export class ReplayService {
     const messageId = this.mint.mint();
     const transactionId = `dlq:${uuidText(letter.deadLetterId)}`;
     for (let tries = 0; tries < MAX_PREPARATIONS; tries += 1) {
-      const cipher = await cipherFor(replay);
+      const stored = await sealingOf({ group, tenant: replay.tenant }, [target.queue], options);
       const bytes = encodeReplayDeadLetter(
         replay.tenant,
         { letter: letterName(letter) },
-        this.copyOf(replay, { transactionId, messageId, cipher }),
+        this.copyOf(replay, {
+          ...{ transactionId, messageId },
+          stored: stored.get(target.queue) ?? { optionsVersion: 0, cipher: null },
+        }),
       );
       const outcome = await group.submit({ bytes, growing: true }, options);
       if (outcome.kind !== CommandKind.ReplayDeadLetter) throw new QueenError('retry');
@@ -143,8 +146,8 @@ export class ReplayService {
   /** The push of the copy: new id, no trace, no producer, encrypted as the target wants it. */
   private copyOf(replay: Replay, copy: Copy): Uint8Array {
     const { tenant, message, target } = replay;
-    const { transactionId, messageId, cipher } = copy;
-    const row = findQueue(replay.settled.group.tables, tenant, target.queue);
+    const { transactionId, messageId } = copy;
+    const { optionsVersion, cipher } = copy.stored;
     const encrypted = cipher !== null;
     const payload = cipher === null ? message.payload : cipher.seal(message.payload);
     const limits = {
@@ -157,7 +160,7 @@ export class ReplayService {
     const group = builder.group({
       queue: target.queue,
       partition: target.partition,
-      optionsVersion: row?.optionsVersion ?? 0,
+      optionsVersion,
       encrypted,
     });
     const text = encodeUtf8(transactionId);
@@ -182,15 +185,7 @@ export class ReplayService {
 interface Copy {
   readonly transactionId: string;
   readonly messageId: Uint8Array;
-  /** Null: the copy is stored in clear. */
-  readonly cipher: PayloadCipher | null;
-}
-
-/** Null when the target does not encrypt, or this node has no key. */
-function cipherFor(replay: Replay): Promise<PayloadCipher | null> {
-  const { group, options } = replay.settled;
-  const row = findQueue(group.tables, replay.tenant, replay.target.queue);
-  return encrypts(group, row) ? boundCipher(group, options) : Promise.resolve(null);
+  readonly stored: QueueSealing;
 }
 
 function answerOf(

@@ -10,6 +10,7 @@ import { encodeBindEncryptionKey, MESSAGE_FLAG } from '../machine/commands/index
 import type { PushBatch, PushBatchGroup } from '../machine/commands/push-batch.js';
 import type { QueueRow } from '../machine/tables/tables.js';
 import type { CallOptions, Group, PayloadCipher } from '../raft/index.js';
+import { findQueue } from '../reads/partition-identity.js';
 
 /** Whether this node encrypts what goes to the queue. */
 export function encrypts(group: Group, queue: QueueRow | undefined): boolean {
@@ -37,6 +38,37 @@ export async function boundCipher(
     );
   }
   return cipher;
+}
+
+/** How this node stores what goes to one queue. */
+export interface QueueSealing {
+  /** Of the options that were looked at; 0 when there is no queue. */
+  readonly optionsVersion: number;
+  /** Null: in clear. */
+  readonly cipher: PayloadCipher | null;
+}
+
+/**
+ * How payloads for the queues are stored. Options and their versions are taken together, before any
+ * wait: whatever changes later shows in the version, and the machine asks for another preparation.
+ */
+export async function sealingOf(
+  to: { readonly group: Group; readonly tenant: Uint8Array },
+  queues: Iterable<string>,
+  options: CallOptions,
+): Promise<ReadonlyMap<string, QueueSealing>> {
+  const { group, tenant } = to;
+  const seen = [...new Set(queues)].map((queue) => {
+    const row = findQueue(group.tables, tenant, queue);
+    return { queue, optionsVersion: row?.optionsVersion ?? 0, seals: encrypts(group, row) };
+  });
+  const cipher = seen.some(({ seals }) => seals) ? await boundCipher(group, options) : null;
+  return new Map(
+    seen.map(({ queue, optionsVersion, seals }) => [
+      queue,
+      { optionsVersion, cipher: seals ? cipher : null },
+    ]),
+  );
 }
 
 /** Seals what goes to groups marked as encrypted, if there are any. */

@@ -2,12 +2,11 @@
  * The message behind a dead letter, read by the letter's own reference: retention may have cut it off
  * its partition long ago, the letter keeps its bytes.
  */
-import { QueenError } from '../common/errors.js';
 import { RecordGoneError } from '../common/record-gone.js';
-import { isSealed } from '../common/sealed-payload.js';
 import { MESSAGE_FLAG, readRecord } from '../machine/commands/push-record.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
 import type { Group } from '../raft/group/group.js';
+import { clearPayload } from './clear-payload.js';
 
 /** What a dead letter shows of its message; slices of one record. */
 export interface LetterMessage {
@@ -29,11 +28,8 @@ export async function letterMessage(
   });
   if (record === null) return null;
   const view = readRecord(record, 0, record.length);
-  const stored = record.subarray(view.payloadStart, view.payloadEnd);
   const encrypted = (view.flags & MESSAGE_FLAG.encrypted) !== 0;
-  const sealed = encrypted && isSealed(stored);
-  if (sealed && group.cipher === null) throw new QueenError('retry');
-  const payload = (sealed ? group.cipher?.open(stored) : null) ?? stored;
+  const payload = clearPayload(record, group.cipher);
   const transactionId = record.subarray(view.transactionIdStart, view.transactionIdEnd);
   return { transactionId, payload, encrypted };
 }

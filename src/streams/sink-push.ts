@@ -9,8 +9,8 @@ import type { JsonObject } from '../http/json-body.js';
 import type { PushCommandLimits } from '../machine/commands/catalogue.js';
 import { PushCommandBuilder } from '../machine/commands/index.js';
 import { recordCrc } from '../preparation/checksum.js';
-import type { Group } from '../raft/index.js';
-import { findQueue } from '../reads/partition-identity.js';
+import { sealingOf } from '../preparation/payload-sealing.js';
+import type { CallOptions, Group } from '../raft/index.js';
 
 const EMPTY_OBJECT = Uint8Array.of(0x7b, 0x7d);
 
@@ -40,29 +40,38 @@ export function sinkMessages(
   });
 }
 
-export function sinkPush(
+/** One push command; payloads are sealed where the sink encrypts. */
+export async function sinkPush(
   messages: readonly SinkMessage[],
   scene: {
     readonly tenant: Uint8Array;
     readonly group: Group;
     readonly limits: PushCommandLimits;
   },
-): Uint8Array {
-  const { tenant, group, limits } = scene;
+  options: CallOptions,
+): Promise<Uint8Array> {
+  const { tenant, limits } = scene;
+  const sealing = await sealingOf(
+    scene,
+    messages.map(({ queue }) => queue),
+    options,
+  );
   const builder = new PushCommandBuilder(limits, recordCrc);
   const numbers = new Map<string, number>();
   for (const message of messages) {
-    const { queue, partition, id, payload } = message;
+    const { queue, partition, id } = message;
     const target = `${queue}\0${partition}`;
-    const optionsVersion = findQueue(group.tables, tenant, queue)?.optionsVersion ?? 0;
+    const { optionsVersion, cipher } = sealing.get(queue) ?? { optionsVersion: 0, cipher: null };
+    const encrypted = cipher !== null;
     const number =
-      numbers.get(target) ?? builder.group({ queue, partition, optionsVersion, encrypted: false });
+      numbers.get(target) ?? builder.group({ queue, partition, optionsVersion, encrypted });
+    const payload = cipher === null ? message.payload : cipher.seal(message.payload);
     numbers.set(target, number);
     const text = encodeUtf8(message.transactionId);
     const hash = new Uint8Array(16);
     murmur3x128Into(text, 0, text.length, hash, 0);
     builder.add(number, {
-      ...{ id, idAt: 0, hash, hashAt: 0, clientId: true, encrypted: false },
+      ...{ id, idAt: 0, hash, hashAt: 0, clientId: true, encrypted },
       ...{ producerSub: null, traceId: null },
       transactionId: { bytes: text, start: 0, end: text.length },
       payload: { bytes: payload, start: 0, end: payload.length },

@@ -132,7 +132,7 @@ export class StreamsService {
     const limits = { defaults: implicitDefaults(), windowMinSeconds };
     const options = this.options();
     for (let tries = 0; tries < MAX_PREPARATIONS; tries += 1) {
-      const push = sinkPush(messages, { tenant, group, limits });
+      const push = await sinkPush(messages, { tenant, group, limits }, options);
       const bytes = encodeStreamCycle(tenant, command, push);
       if (bytes.length > this.config.planner.entryMaxBytes) return null;
       const growing = messages.length > 0 || command.stateOps.some(({ value }) => value !== null);

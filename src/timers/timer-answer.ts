@@ -48,12 +48,6 @@ export function timerFields(
   };
 }
 
-/** Base64 of the payload inside a whole record. */
-export function payloadText(record: Uint8Array): string {
-  const { payloadStart, payloadEnd } = readRecord(record, 0, record.length);
-  return Buffer.from(record.subarray(payloadStart, payloadEnd)).toString('base64');
-}
-
 function text(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : readUtf8(bytes, 0, bytes.length);
 }

@@ -11,8 +11,10 @@ import { encodeUtf8, utf8Length } from '../common/utf8.js';
 import type { PushCommandLimits } from '../machine/commands/catalogue.js';
 import { PushCommandBuilder } from '../machine/commands/index.js';
 import type { TimerOpInput } from '../machine/commands/index.js';
-import type { Group } from '../raft/index.js';
+import type { CallOptions, Group } from '../raft/index.js';
 import { recordCrc } from '../preparation/checksum.js';
+import { sealingOf } from '../preparation/payload-sealing.js';
+import type { QueueSealing } from '../preparation/payload-sealing.js';
 import { findQueue } from '../reads/partition-identity.js';
 import type { ScheduleOperation, TimerOperation } from './timer-operations.js';
 
@@ -66,29 +68,41 @@ export function foreignEncryption(
   });
 }
 
-/** Ready to be encoded; again after a `reprepare`. */
-export function commandOps(
+/** Ready to be encoded; again after a `reprepare`. Payloads are sealed here where the queue encrypts. */
+export async function commandOps(
   minted: readonly MintedOperation[],
   scene: CommandScene,
-): TimerOpInput[] {
+  options: CallOptions,
+): Promise<TimerOpInput[]> {
+  const targets = minted.flatMap(({ operation }) =>
+    operation.op === 'schedule' ? [operation.queue] : [],
+  );
+  const sealing = await sealingOf(scene, targets, options);
   return minted.map(({ operation, messageId }): TimerOpInput => {
     const { queue, timerKey } = operation;
     if (operation.op === 'cancel' || messageId === null) return { op: 'cancel', queue, timerKey };
-    const push = pushOf(operation, messageId, scene);
+    const stored = sealing.get(queue) ?? { optionsVersion: 0, cipher: null };
+    const push = pushOf({ operation, messageId, stored }, scene);
     return { op: 'schedule', queue, timerKey, delayMicros: operation.delayMicros, push };
   });
 }
 
+interface Scheduled {
+  readonly operation: ScheduleOperation;
+  readonly messageId: Uint8Array;
+  readonly stored: QueueSealing;
+}
+
 function pushOf(
-  operation: ScheduleOperation,
-  messageId: Uint8Array,
-  { tenant, group, limits, producerSub }: CommandScene,
+  { operation, messageId, stored }: Scheduled,
+  { tenant, limits, producerSub }: CommandScene,
 ): Uint8Array {
-  const row = findQueue(group.tables, tenant, operation.queue);
   const builder = new PushCommandBuilder(limits, recordCrc);
-  const { queue, partition, encrypted, payload } = operation;
-  const optionsVersion = row?.optionsVersion ?? 0;
-  const number = builder.group({ queue, partition, optionsVersion, encrypted: false });
+  const { queue, partition } = operation;
+  const { optionsVersion, cipher } = stored;
+  const number = builder.group({ queue, partition, optionsVersion, encrypted: cipher !== null });
+  const payload = cipher === null ? operation.payload : cipher.seal(operation.payload);
+  const encrypted = cipher !== null || operation.encrypted;
   const txn = encodeUtf8(operation.txn);
   const hash = new Uint8Array(16);
   murmur3x128Into(txn, 0, txn.length, hash, 0);

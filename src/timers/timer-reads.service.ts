@@ -14,9 +14,10 @@ import { lenientInteger } from '../http/query.js';
 import { isInline } from '../machine/tables/timer-row.js';
 import { Groups } from '../raft/index.js';
 import type { Group, GroupView } from '../raft/index.js';
+import { clearPayload } from '../reads/clear-payload.js';
 import { countTimers, listTimers, readTimer } from '../reads/timers.js';
 import { Tenancy } from '../tenancy/tenant.js';
-import { payloadText, timerFields } from './timer-answer.js';
+import { timerFields } from './timer-answer.js';
 import type { TimerElement } from './timer-answer.js';
 import { answering } from './timer-failures.js';
 import { badRequest } from './timer-operations.js';
@@ -50,7 +51,8 @@ export class TimerReadsService {
       if (row === undefined) return missing;
       const record = isInline(row) ? row.record : await group.readRecord(row.place);
       const fields = timerFields({ queue, timerKey }, row);
-      return { found: true, ...fields, payload: payloadText(record) };
+      const payload = Buffer.from(clearPayload(record, group.cipher)).toString('base64');
+      return { found: true, ...fields, payload };
     });
   }
 

@@ -57,7 +57,7 @@ export class TimersPlug implements TransactionPlug, OnModuleInit {
       const text = `timers[${foreign}].encrypted: the broker encrypts this queue's payloads`;
       throw new TransactionRefusal(200, 'bad_request', text);
     }
-    return new PlannedTimers(mintIds(operations, this.mint), scene);
+    return new PlannedTimers(mintIds(operations, this.mint), scene, call.deadlineMs);
   }
 
   private read(values: readonly unknown[]): TimerOperation[] {
@@ -85,6 +85,7 @@ class PlannedTimers implements PlannedOperations {
   constructor(
     private readonly minted: readonly MintedOperation[],
     private readonly scene: CommandScene,
+    private readonly deadlineMs: number,
   ) {}
 
   get count(): number {
@@ -95,9 +96,10 @@ class PlannedTimers implements PlannedOperations {
     return this.minted.some(({ messageId }) => messageId !== null);
   }
 
-  section(): Uint8Array {
+  async section(): Promise<Uint8Array> {
+    const { minted, scene, deadlineMs } = this;
     const writer = new BinaryWriter();
-    writeTimerOps(writer, commandOps(this.minted, this.scene));
+    writeTimerOps(writer, await commandOps(minted, scene, { deadlineMs }));
     return writer.toBytes();
   }
 

@@ -149,7 +149,7 @@ export class TimersService {
   ): Promise<TimerElement[]> {
     const growing = minted.some(({ messageId }) => messageId !== null);
     for (let tries = 0; tries < MAX_PREPARATIONS; tries += 1) {
-      const bytes = encodeTimers(scene.tenant, commandOps(minted, scene));
+      const bytes = encodeTimers(scene.tenant, await commandOps(minted, scene, options));
       checkSize(bytes, this.config.planner.entryMaxBytes);
       const outcome = await scene.group.submit({ bytes, growing }, options);
       if (outcome.kind !== CommandKind.Timers) throw outcomeLost();
