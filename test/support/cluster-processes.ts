@@ -24,6 +24,15 @@ export interface Health {
   readonly applied: number;
   readonly commit: number;
   readonly quorumAckMs: number | null;
+  readonly clusterVersion: number;
+  readonly kinds: number;
+  readonly apply: {
+    readonly failure: {
+      readonly class: string;
+      readonly index: number;
+      readonly error: string;
+    } | null;
+  };
 }
 
 export interface NodePorts {
@@ -47,10 +56,15 @@ class BrokerProcess {
   reloads = 0;
 
   constructor(
-    private readonly root: string,
+    private root: string,
     private env: Readonly<Record<string, string>>,
     readonly ports: NodePorts,
   ) {}
+
+  /** Where the build lies, for the starts from now on. */
+  setRoot(root: string): void {
+    this.root = root;
+  }
 
   /** For the starts from now on. */
   setEnv(more: Readonly<Record<string, string>>): void {
@@ -138,15 +152,19 @@ export class ClusterProcesses {
   }
 
   /** Starts one more node on an empty directory; it waits to be added. Not with `faulty`. */
-  async join(id: number, more: Readonly<Record<string, string>> = {}): Promise<BrokerProcess> {
+  async join(
+    id: number,
+    more: Readonly<Record<string, string>> = {},
+    build = this.root,
+  ): Promise<BrokerProcess> {
     const known = this.nodes.get(id);
     const ports = known?.ports ?? { http: await freePort(), raft: await freePort() };
     const peers = new Map([...this.nodes].map(([other, node]) => [other, node.ports]));
     peers.set(id, ports);
-    const { directory, root } = this;
+    const { directory } = this;
     const env = nodeEnv({ id, ports: peers, directory, mesh: null });
     const node = new BrokerProcess(
-      root,
+      build,
       { ...env, ...this.env, QUEEN_RAFT_JOIN: 'true', ...more },
       ports,
     );
@@ -158,6 +176,22 @@ export class ClusterProcesses {
   /** The directory of a node that is not running is emptied. */
   async wipe(id: number): Promise<void> {
     await rm(join(this.directory, `n${id}`), { recursive: true, force: true });
+  }
+
+  /** Ends a node and waits for it; resolves with its exit code, null after a signal that kills. */
+  async stop(id: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const node = this.node(id);
+    const end = node.ended();
+    node.signal(signal);
+    return end;
+  }
+
+  /** Resolves when the node can serve. */
+  async ready(id: number, withinMs = 60_000): Promise<void> {
+    await this.until(async () => (await this.health(id))?.status === 200, {
+      withinMs,
+      what: `node ${id} to be ready`,
+    });
   }
 
   get mesh(): FaultMesh {
