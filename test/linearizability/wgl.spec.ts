@@ -27,6 +27,16 @@ const create = (start: number, end: number, won: boolean): Row => ({
   ...{ start, end, input: { kind: 'create', key: 'k', value: 1 }, output: won },
 });
 
+const swap = (start: number, end: number, from: number, won: boolean): Row => ({
+  ...{ start, end, input: { kind: 'swap', key: 'k', from, value: 9 }, output: won },
+});
+const transfer = (start: number, end: number, sums: number[]): Row => ({
+  ...{ start, end, input: { kind: 'transfer', from: 'a', to: 'b', by: 1 }, output: sums },
+});
+const exchange = (start: number, end: number, key: string, seen: (number | null)[]): Row => ({
+  ...{ start, end, input: { kind: 'exchange', key, value: 1, keys: ['a', 'b'] }, output: seen },
+});
+
 const isFine = (...rows: Row[]): boolean => checkHistory(KV_MODEL, rows).linearizable;
 
 describe('accepts', () => {
@@ -45,6 +55,13 @@ describe('accepts', () => {
     ],
     ['counts in any order of concurrent ones', [add(0, 5, 2), add(1, 4, 1)]],
     ['one winner', [create(0, 4, false), create(1, 3, true)]],
+    ['a swap of what is there', [write(0, 1, 1), swap(2, 3, 1, true), read(4, 5, 9)]],
+    ['a swap of what was there', [write(0, 1, 1), write(2, 3, 2), swap(4, 5, 1, false)]],
+    ['transfers in either order', [transfer(0, 5, [-2, 2]), transfer(1, 4, [-1, 1])]],
+    [
+      'two exchanges of which one sees the other',
+      [exchange(0, 5, 'a', [1, null]), exchange(0, 5, 'b', [1, 1])],
+    ],
     [
       'a write of two keys at once',
       [write(0, 9, 1, ['a', 'b']), read(1, 2, null, 'a'), read(3, 4, 1, 'b'), read(5, 6, 1, 'a')],
@@ -64,6 +81,16 @@ describe('rejects', () => {
     ['an unknown one counted twice', [add(0, Infinity, undefined), add(2, 3, 3)]],
     ['two winners', [create(0, 4, true), create(1, 3, true)]],
     ['no winner', [create(0, 4, false)]],
+    ['a swap under an old version', [write(0, 1, 1), write(2, 3, 2), swap(4, 5, 1, true)]],
+    ['half a transfer', [transfer(0, 9, [-1, 1]), read(1, 2, -1, 'a'), read(3, 4, null, 'b')]],
+    [
+      'two exchanges that see each other',
+      [exchange(0, 5, 'a', [1, 1]), exchange(0, 5, 'b', [1, 1])],
+    ],
+    [
+      'two exchanges that miss each other',
+      [exchange(0, 5, 'a', [1, null]), exchange(0, 5, 'b', [null, 1])],
+    ],
     [
       'half of a write of two keys',
       [write(0, 9, 1, ['a', 'b']), read(1, 2, 1, 'a'), read(3, 4, null, 'b')],
@@ -83,6 +110,20 @@ const input: fc.Arbitrary<KvInput> = fc.oneof(
   }),
   fc.record({ kind: fc.constant('add' as const), key: fc.constant('a'), delta: fc.constant(1) }),
   fc.record({ kind: fc.constant('remove' as const), key: fc.constantFrom('a', 'b') }),
+  fc.record({
+    kind: fc.constant('swap' as const),
+    ...{ key: fc.constantFrom('a', 'b'), from: fc.integer({ min: 100, max: 110 }) },
+    value: fc.integer({ min: 100, max: 110 }),
+  }),
+  fc.record({
+    ...{ kind: fc.constant('transfer' as const), from: fc.constant('a'), to: fc.constant('b') },
+    by: fc.integer({ min: 1, max: 3 }),
+  }),
+  fc.record({
+    kind: fc.constant('exchange' as const),
+    ...{ key: fc.constantFrom('a', 'b'), value: fc.integer({ min: 100, max: 999 }) },
+    keys: fc.constant(['a', 'b']),
+  }),
 );
 
 /** Operations that took effect one after the other, with intervals that overlap around that. */
@@ -108,6 +149,12 @@ function answer(state: KvState, one: KvInput): KvOutput {
       return state[one.key] === undefined;
     case 'remove':
       return state[one.key] !== undefined;
+    case 'swap':
+      return state[one.key] === one.from;
+    case 'transfer':
+      return [(state[one.from] ?? 0) - one.by, (state[one.to] ?? 0) + one.by];
+    case 'exchange':
+      return one.keys.map((key) => (key === one.key ? one.value : (state[key] ?? null)));
   }
 }
 

@@ -52,7 +52,7 @@ export function checkHistory<S, I, O>(
   const head = eventList(history);
   const completed = history.filter(({ end }) => end !== Infinity).length;
   const seen = new Set<string>();
-  const done = new Uint8Array(history.length);
+  const done = new Set8(history.length);
   const stack: { readonly event: Event; readonly state: S }[] = [];
   let state = model.initial;
   let finished = 0;
@@ -63,8 +63,8 @@ export function checkHistory<S, I, O>(
       const { input, output, end } = history[event.operation]!;
       const after = model.step(state, input, output);
       if (after !== null) {
-        done[event.operation] = 1;
-        const key = configuration(done, model.keyOf(after));
+        done.add(event.operation);
+        const key = `${done.text()}|${model.keyOf(after)}`;
         if (!seen.has(key)) {
           seen.add(key);
           if (seen.size > maxVisited) throw new TooManyConfigurations(`${seen.size}`);
@@ -76,7 +76,7 @@ export function checkHistory<S, I, O>(
           event = head.next;
           continue;
         }
-        done[event.operation] = 0;
+        done.remove(event.operation);
       }
       event = event.next;
       continue;
@@ -85,7 +85,7 @@ export function checkHistory<S, I, O>(
     const last = stack.pop();
     if (last === undefined) return { linearizable: false, visited: seen.size, longest };
     state = last.state;
-    done[last.event.operation] = 0;
+    done.remove(last.event.operation);
     if (history[last.event.operation]!.end !== Infinity) finished -= 1;
     unlift(last.event);
     event = last.event.next;
@@ -93,8 +93,26 @@ export function checkHistory<S, I, O>(
   return { linearizable: true, visited: seen.size, longest };
 }
 
-function configuration(done: Uint8Array, state: string): string {
-  return `${Buffer.from(done.buffer, done.byteOffset, done.length).toString('latin1')}|${state}`;
+/** A set of small numbers, a bit each. */
+class Set8 {
+  private readonly bits: Buffer;
+
+  constructor(size: number) {
+    this.bits = Buffer.alloc(Math.ceil(size / 8));
+  }
+
+  add(member: number): void {
+    this.bits[member >> 3]! |= 1 << (member & 7);
+  }
+
+  remove(member: number): void {
+    this.bits[member >> 3]! &= ~(1 << (member & 7));
+  }
+
+  /** Equal sets have equal texts. */
+  text(): string {
+    return this.bits.toString('latin1');
+  }
 }
 
 /** Calls and returns by time; at one instant calls come first, which allows more orders, never fewer. */
