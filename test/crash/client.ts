@@ -18,6 +18,8 @@ export type Target = number | ClusterTarget;
 
 export class CrashClient {
   private connection: Connection | null = null;
+  /** Counts closes: a connection that opens after one belongs to a call that was given up. */
+  private epoch = 0;
   private readonly ports: readonly number[];
   private readonly attemptMs: number | null;
 
@@ -52,13 +54,20 @@ export class CrashClient {
   }
 
   close(): void {
+    this.epoch += 1;
     this.connection?.close();
     this.connection = null;
   }
 
   private async ask(method: string, path: string, body: string): Promise<TextAnswer> {
     if (this.connection === null || this.connection.isLost) {
-      this.connection = await Connection.open(this.ports[this.at % this.ports.length] ?? 0);
+      const { epoch } = this;
+      const opened = await Connection.open(this.ports[this.at % this.ports.length] ?? 0);
+      if (epoch !== this.epoch) {
+        opened.close();
+        throw new ConnectionLost('given up while it connected');
+      }
+      this.connection = opened;
     }
     return this.connection.request(method, path, body);
   }

@@ -52,6 +52,8 @@ export interface ClusterOptions {
 class BrokerProcess {
   private child: ChildProcess | null = null;
   log = '';
+  /** Characters written in all; `since` takes it as a mark. */
+  logged = 0;
   /** Times it ended to load a snapshot, and was started again as a watcher would. */
   reloads = 0;
 
@@ -87,7 +89,9 @@ class BrokerProcess {
     });
     this.child = child;
     const keep = (chunk: Buffer): void => {
-      this.log = (this.log + chunk.toString()).slice(-MAX_LOG_BYTES);
+      const text = chunk.toString();
+      this.logged += text.length;
+      this.log = (this.log + text).slice(-MAX_LOG_BYTES);
     };
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
@@ -102,6 +106,12 @@ class BrokerProcess {
 
   signal(name: NodeJS.Signals): void {
     process.kill(this.pid, name);
+  }
+
+  /** Lines logged after the mark, as far as they are kept. */
+  since(mark: number): string[] {
+    const fresh = this.logged - mark;
+    return fresh === 0 ? [] : lines(this.log.slice(-fresh));
   }
 
   /** Resolves with the exit code, or null when a signal ended it. */

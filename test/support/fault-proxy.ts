@@ -224,7 +224,10 @@ export class FaultProxy {
   private reset(connection: Connection): void {
     this.forget(connection);
     for (const socket of connection.sockets) {
-      if (!socket.destroyed) socket.resetAndDestroy();
+      if (socket.destroyed) continue;
+      // A socket that is shutting down cannot be reset, and Node would then never close it.
+      if (socket.writableEnded) socket.destroy();
+      else socket.resetAndDestroy();
     }
   }
 }

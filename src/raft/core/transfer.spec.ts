@@ -126,6 +126,24 @@ describe('meanwhile', () => {
     expect([bench.state.transferee, bench.state.electionElapsed]).toEqual([2, 0]);
   });
 
+  it('asked again, a target that has everything is told again', () => {
+    const bench = new Bench().lead(2, 3);
+    bench.ackAll(2);
+    bench.core.transferLeadership(two);
+    expect(ofKind(bench.flush(), 'timeout-now')).toHaveLength(1);
+    bench.ticks(5);
+    expect(bench.core.transferLeadership(two)).toBe('running');
+    expect(ofKind(bench.flush(), 'timeout-now')).toHaveLength(1);
+    // It buys no time.
+    expect(bench.state.electionElapsed).toBe(5);
+  });
+
+  it('asked again, a target that lacks something is told nothing', () => {
+    const bench = running();
+    bench.core.transferLeadership(three);
+    expect(ofKind(bench.flush(), 'timeout-now')).toEqual([]);
+  });
+
   it('it ends after one election timeout and proposals flow again', () => {
     const bench = running();
     bench.ticks(9);

@@ -28,7 +28,11 @@ export function transferLeadership(state: CoreState, target: NodeId): TransferRe
 export function startTransfer(state: CoreState, target: NodeId): TransferResult {
   const progress = state.progress.get(target);
   if (progress === undefined || progress.isLearner) return 'ignored';
-  if (state.transferee === target) return 'running';
+  if (state.transferee === target) {
+    // Asked again, within the same attempt: what told the target may have been lost on the way.
+    if (progress.match === state.log.lastIndex()) sendTimeoutNow(state, target, true);
+    return 'running';
+  }
   if (state.transferee !== NO_NODE) abortTransfer(state);
   if (target === state.id) return 'ignored';
   trace(state, () => ({ type: 'transfer-started', peer: target, term: state.term }));

@@ -28,17 +28,24 @@ const READY_MS = 60_000;
 const LOAD_MS = 800;
 const CALM_MS = 300;
 const QUIET = 'no fault (noise of this machine)';
+/** Lines of a node that explain an outage. */
+const TELLING = / (raft|shutdown|boot|rsm|apply)\b|leader|WARN|ERROR|FATAL/;
+const HANDED_OFF = /leadership handed off.*\bms=(\d+)/;
 
 export interface Outage {
   readonly fault: string;
   readonly ms: number;
   readonly limitMs: number;
   readonly why: string;
+  /** How long leadership took to change hands, as the stopping leaders logged it. */
+  readonly handOffsMs: readonly number[];
 }
 
 export interface FaultRunOptions {
   readonly seed: number;
   readonly say?: (line: string) => void;
+  /** What the nodes logged during a fault whose outage is longer than this is printed. */
+  readonly explainMs?: number;
 }
 
 export class FaultRun {
@@ -81,13 +88,24 @@ export class FaultRun {
     const leader = await cluster.leader(cluster.ids, READY_MS);
     const [a = 0, b = 0] = cluster.ids.filter((id) => id !== leader);
     for (const probe of this.probes) probe.take();
+    const marks = cluster.ids.map((id) => ({ id, mark: cluster.node(id).logged }));
     await fault.run({ cluster, leader, followers: [a, b] });
     await this.calm();
-    this.noteOutage(fault);
+    const lines = marks.flatMap(({ id, mark }) =>
+      cluster
+        .node(id)
+        .since(mark)
+        .map((line) => `node ${id}: ${line}`),
+    );
+    this.noteOutage(fault, lines);
     await this.audit(() => this.auditor.readGrowth());
     this.gate.open();
-    const { ms } = this.outages.at(-1) ?? { ms: 0 };
-    this.options.say?.(
+    const { ms, why } = this.outages.at(-1) ?? { ms: 0, why: '' };
+    const { say, explainMs = Infinity } = this.options;
+    if (ms > explainMs) {
+      say?.(`${why}\n${lines.filter((line) => TELLING.test(line)).join('\n')}`);
+    }
+    say?.(
       `${fault.name}: outage ${ms} ms; ${ledger.acknowledgedMessages} messages and ` +
         `${ledger.counts.acks} acks acknowledged, ${ledger.violations.count} violations`,
     );
@@ -122,10 +140,14 @@ export class FaultRun {
     await this.auditor.probeAcks();
   }
 
-  private noteOutage({ name, limitMs }: FaultCase): void {
+  private noteOutage({ name, limitMs }: FaultCase, lines: readonly string[]): void {
     const gaps = this.probes.map((probe) => probe.take());
     const worst = gaps.reduce((a, b) => (b.ms > a.ms ? b : a));
-    this.outages.push({ fault: name, limitMs, ...worst });
+    const handOffsMs = lines
+      .map((line) => HANDED_OFF.exec(line)?.[1])
+      .filter((ms) => ms !== undefined)
+      .map(Number);
+    this.outages.push({ fault: name, limitMs, ...worst, handOffsMs });
   }
 
   /** Every node ready under one leader that stays. */
@@ -181,20 +203,28 @@ function targetOf(cluster: ClusterProcesses, attemptMs: number): ClusterTarget {
   return { ports: cluster.ids.map((id) => cluster.node(id).ports.http), attemptMs };
 }
 
-/** Markdown: the worst outage of each fault. */
+/** Markdown: the outages of each fault, over all rounds. */
 export function outageTable(outages: readonly Outage[]): string {
-  const rows = new Map<string, { times: number; worst: Outage }>();
+  const rows = new Map<string, Outage[]>();
   for (const outage of outages) {
-    const row = rows.get(outage.fault);
-    const worst = row === undefined || outage.ms > row.worst.ms ? outage : row.worst;
-    rows.set(outage.fault, { times: (row?.times ?? 0) + 1, worst });
+    const row = rows.get(outage.fault) ?? [];
+    rows.set(outage.fault, row);
+    row.push(outage);
   }
-  const lines = [...rows].map(([fault, { times, worst }]) => {
-    const limit = Number.isFinite(worst.limitMs) ? `${worst.limitMs}` : '-';
-    const late = worst.ms > worst.limitMs ? ' **late**' : '';
-    return `| ${fault} | ${times} | ${worst.ms}${late} | ${limit} |`;
+  const lines = [...rows].map(([fault, all]) => {
+    const each = all.map(({ ms }) => ms).sort((a, b) => a - b);
+    const longest = each.at(-1) ?? 0;
+    const median = each[Math.floor((each.length - 1) / 2)] ?? 0;
+    const limitMs = all[0]?.limitMs ?? Infinity;
+    const limit = Number.isFinite(limitMs) ? `${limitMs}` : '-';
+    const late = longest > limitMs ? ' **late**' : '';
+    const handOffs = all.flatMap(({ handOffsMs }) => handOffsMs);
+    const slowest = handOffs.length === 0 ? '-' : `${Math.max(...handOffs)}`;
+    return `| ${fault} | ${all.length} | ${median} | ${longest}${late} | ${limit} | ${slowest} |`;
   });
-  return ['| Fault | Times | Longest outage, ms | Limit, ms |', '|---|---|---|---|', ...lines].join(
-    '\n',
-  );
+  return [
+    '| Fault | Times | Median outage, ms | Longest outage, ms | Limit, ms | Slowest hand-off in the logs, ms |',
+    '|---|---|---|---|---|---|',
+    ...lines,
+  ].join('\n');
 }

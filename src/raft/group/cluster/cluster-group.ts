@@ -443,7 +443,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     if (this.stopped) return;
     const { rounds, sessions, routes, pops } = this.own;
     rounds.restart();
-    sessions.tick();
+    sessions.again();
     routes.rerouteAll();
     pops.rerouteAll();
   }

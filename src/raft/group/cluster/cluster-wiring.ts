@@ -230,6 +230,7 @@ export class ClusterWiring {
       isQuorumSilent: () => this.host.quorumAckMs() > SILENT_QUORUM_MS,
       stampCall: (call) => this.intake.stampCall(call),
       propose: (data) => this.loop.propose(data),
+      leads: () => this.role.leads,
       machineVersion: () => parts.machine.machine.clusterVersion(),
       term: () => this.role.term,
     });

@@ -27,6 +27,8 @@ export interface EntryPackerPort {
   isQuorumSilent(): boolean;
   stampCall(call: Call): void;
   propose(data: Uint8Array): ProposeResult;
+  /** Holds the leader role, though it may not serve yet. */
+  leads(): boolean;
   machineVersion(): number;
   term(): Term;
 }
@@ -47,8 +49,12 @@ export class EntryPacker {
     return this.queue.length;
   }
 
+  /**
+   * A leader that does not serve yet keeps what others send it meanwhile: refused, they would ask again
+   * only after a pause, and a change of leader would last as much longer.
+   */
   get isOpen(): boolean {
-    return this.clock !== null;
+    return this.clock !== null || this.port.leads();
   }
 
   /** This node leads and has applied an entry of its term: stamps may be given out. */
@@ -68,7 +74,7 @@ export class EntryPacker {
 
   /** False when this node cannot take it. */
   add(bytes: Uint8Array, call: Call | null): boolean {
-    if (this.clock === null) return false;
+    if (call === null ? !this.isOpen : this.clock === null) return false;
     if (call === null && !this.hasRoom(bytes.length)) return false;
     if (call === null) this.foreignBytes += bytes.length;
     this.queue.push({ bytes, call });
@@ -100,7 +106,7 @@ export class EntryPacker {
 
   private turn(): void {
     this.scheduled = false;
-    if (this.queue.length === 0 || this.port.isQuorumSilent()) return;
+    if (this.clock === null || this.queue.length === 0 || this.port.isQuorumSilent()) return;
     let taken = 0;
     while (this.clock !== null && taken < this.queue.length) {
       if (this.lastProposed - this.committed >= this.port.maxInFlight) break;

@@ -1,6 +1,7 @@
 /**
  * Hands leadership over before a node stops: to the most caught-up voter heard from within a second,
- * asked again every 100 ms, for at most 3 s (cluster.md §1.11).
+ * asked again every 100 ms, for at most 3 s (cluster.md §1.11). It stays with one voter, since a second
+ * choice would begin anew, until that one had its time; then another has its turn.
  */
 import type { NodeId } from '../../../common/ids.js';
 import type { CoreStatus } from '../../core/index.js';
@@ -11,6 +12,8 @@ const ASK_EVERY_MS = 100;
 const POLL_MS = 5;
 const GIVE_UP_MS = 3_000;
 const FRESH_MS = 1_000;
+/** A voter that did not take over within this time is passed by while there is another one. */
+const PATIENCE_MS = 300;
 
 export interface HandOffPort {
   readonly loop: Pick<RaftLoop, 'status' | 'transferLeadership'>;
@@ -25,6 +28,10 @@ export interface HandOffPort {
 }
 
 export class HandOff {
+  private target: NodeId | null = null;
+  private targetSinceMs = 0;
+  private readonly passedBy = new Set<NodeId>();
+
   constructor(private readonly port: HandOffPort) {}
 
   async run(): Promise<void> {
@@ -40,7 +47,7 @@ export class HandOff {
       }
       if (port.leads() && now >= nextAskMs) {
         nextAskMs = now + ASK_EVERY_MS;
-        const target = mostCaughtUp(port.loop.status(), FRESH_MS / port.tickMs, port.candidates);
+        const target = this.choose(now);
         if (target === null) {
           port.log.warn('raft: no live voter to hand leadership to', {});
           return;
@@ -51,6 +58,27 @@ export class HandOff {
     }
     const ms = Math.round(port.nowMs() - startMs);
     port.log.info('raft: leadership handed off', { to: port.leader(), ms });
+  }
+
+  private choose(nowMs: number): NodeId | null {
+    const { loop, tickMs, candidates } = this.port;
+    const status = loop.status();
+    const allowed = candidates ?? status.config.voters;
+    const best = (among: readonly NodeId[]): NodeId | null =>
+      mostCaughtUp(status, FRESH_MS / tickMs, among);
+    if (this.target !== null) {
+      const isPatient = nowMs - this.targetSinceMs < PATIENCE_MS;
+      if (isPatient && best([this.target]) !== null) return this.target;
+      this.passedBy.add(this.target);
+    }
+    let next = best(allowed.filter((id) => !this.passedBy.has(id)));
+    if (next === null) {
+      this.passedBy.clear();
+      next = best(allowed);
+    }
+    this.target = next;
+    this.targetSinceMs = nowMs;
+    return next;
   }
 }
 

@@ -36,6 +36,12 @@ export class SessionOpener {
     this.ticks += 1;
   }
 
+  /** There is a leader to ask, or another one: no need to wait for the next turn. */
+  again(): void {
+    this.ticks = 0;
+    this.tick();
+  }
+
   /** A session entry was applied, of any node and any boot; `sequence` as its command carried it. */
   applied(sequence: number, outcome: SessionOutcome): void {
     const { nodeId, tables, nonce } = this.port;
