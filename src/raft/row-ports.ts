@@ -159,6 +159,10 @@ export class CheckpointStore implements StorePort {
     }
   }
 
+  remap(): Promise<void> {
+    return this.store.remap();
+  }
+
   async close(): Promise<void> {
     await this.writer.settled();
     await this.store.close();

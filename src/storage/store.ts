@@ -108,7 +108,7 @@ export class Store {
       const levelSequence = verified.lastSequence;
       const record = recordOf(meta, storeId, position, levelSequence);
       const file = await CheckpointFile.replace(directory, record);
-      const state = { storeId, levelDirectory, file, meta, position, levelSequence };
+      const state = { storeId, directory, levelDirectory, file, meta, position, levelSequence };
       return new Store(readerOf(level, options), report, state);
     } catch (error) {
       await level.close();
@@ -189,6 +189,24 @@ export class Store {
     state.meta = meta;
   }
 
+  /**
+   * Closes LevelDB and opens it again: it maps its tables and never lets go of one, so a walk over
+   * all rows (a restart) leaves every page of them in the memory of the process. No snapshot may be
+   * open and no checkpoint under way.
+   */
+  async remap(): Promise<void> {
+    const { state, reader } = this;
+    if (this.isClosed || this.writing !== undefined) throw new Error('the store is in use');
+    await reader.level.close();
+    await reader.level.open();
+    state.position = await findLogEnd(state.levelDirectory, undefined);
+    await syncDirectory(state.levelDirectory);
+    // LevelDB has begun another log: both slots of the record must name it, as after a first open.
+    await state.file.close();
+    const record = recordOf(state.meta, state.storeId, state.position, state.levelSequence);
+    state.file = await CheckpointFile.replace(state.directory, record);
+  }
+
   /** Waits for a checkpoint under way, then closes the files. Snapshots must be closed before. */
   async close(): Promise<void> {
     if (this.isClosed) return;
@@ -201,8 +219,9 @@ export class Store {
 
 interface OpenState {
   readonly storeId: Uint8Array;
+  readonly directory: string;
   readonly levelDirectory: string;
-  readonly file: CheckpointFile;
+  file: CheckpointFile;
   meta: StoredMeta | undefined;
   position: LogPosition;
   levelSequence: number;

@@ -131,6 +131,8 @@ export interface StorePort {
   checkpoint(nowMs: number, meta: CheckpointMeta): Promise<void>;
   /** Rows in key order, page by page, for the restart. */
   pages(range: RowRange): AsyncIterable<RowPage>;
+  /** After the walk of a restart: gives back the memory that reading every row has taken. */
+  remap(): Promise<void>;
   close(): Promise<void>;
 }
 

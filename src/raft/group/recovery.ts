@@ -46,6 +46,7 @@ export async function loadColumns(parts: LoadParts): Promise<void> {
   machine.machine.finishLoad();
   await loadIdJournal(parts);
   if (parts.ids.needsRebuild) await rebuildIds(parts);
+  await store.remap();
 }
 
 async function loadIdJournal({ store, ids }: LoadParts): Promise<void> {

@@ -116,6 +116,10 @@ export class MemoryStore implements RowPort, RowsPort, StorePort {
     if (rows.length > 0) yield rows;
   }
 
+  async remap(): Promise<void> {
+    // Nothing is mapped here.
+  }
+
   /** The rows as of now, of the keyspaces that are wanted. */
   allRows(wanted: (keyspace: number) => boolean): Map<string, Uint8Array> {
     return new Map([...this.merged()].filter(([key]) => wanted(key.charCodeAt(0))));

@@ -1,0 +1,18 @@
+/**
+ * How far the JavaScript heap may grow between two major collections. V8 keeps a heap of this size
+ * (about 50 MB live) within a fifth of what survived, which at half of the maximum push rate is one
+ * mark-compact a second; its helper threads then take the second core from the log writer, and the
+ * 99th percentile of a push was 40-50 ms. With the percentage below it is 7-9 ms (docs/evidence/bench.md).
+ */
+import { setFlagsFromString } from 'node:v8';
+
+/** The heap may reach this much more than what survived the last major collection, in percent. */
+export const HEAP_GROWTH_PCT = 150;
+
+/**
+ * Called once the node serves: what a boot leaves behind is still collected eagerly. V8 reads the
+ * flag at the end of every major collection; the limit of the heap (QUEEN_HEAP_PCT) stays above it.
+ */
+export function letHeapGrow(percent: number = HEAP_GROWTH_PCT): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`);
+}
