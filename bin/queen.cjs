@@ -11,7 +11,7 @@ const { existsSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { holdLifeline, runAsChild } = require('./launch/child.cjs');
-const { heapIsAbout, wantedHeapMib } = require('./launch/heap.cjs');
+const { heapIsAbout, holdYoungGeneration, wantedHeapMib } = require('./launch/heap.cjs');
 const { raiseThreadPool } = require('./launch/pool.cjs');
 
 const root = join(__dirname, '..');
@@ -57,6 +57,7 @@ function runCommand(command, args) {
     return;
   }
   holdLifeline();
+  if (command === COMMANDS.start) holdYoungGeneration();
   const file = join(root, 'dist', command.module);
   if (!existsSync(file)) fail(`${file} is missing: run "npm run build", or "npm start"`, 1);
   import(pathToFileURL(file).href).catch((error) => {

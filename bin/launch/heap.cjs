@@ -37,4 +37,13 @@ function heapIsAbout(mib, currentBytes = v8.getHeapStatistics().heap_size_limit)
   return Math.abs(currentBytes / MIB - mib) <= mib * TOLERANCE;
 }
 
-module.exports = { DEFAULT_PCT, heapIsAbout, memoryLimitBytes, wantedHeapMib };
+/**
+ * Keeps the young generation at its first size while the modules are loaded; what a boot throws away
+ * would otherwise leave it at its largest, 32 MB of an idle broker. The broker lets it grow again
+ * when it serves (src/lifecycle/heap-growth.ts).
+ */
+function holdYoungGeneration() {
+  v8.setFlagsFromString('--semi-space-growth-factor=1');
+}
+
+module.exports = { DEFAULT_PCT, heapIsAbout, holdYoungGeneration, memoryLimitBytes, wantedHeapMib };

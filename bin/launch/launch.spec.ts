@@ -124,7 +124,11 @@ describe('queen.cjs', () => {
     import { existsSync, readdirSync } from 'node:fs';
     import v8 from 'node:v8';
     await stat('.');
+    const survivors = [];
+    for (let i = 0; i < 300_000; i += 1) survivors[i % 100_000] = { i };
+    const young = v8.getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
     console.log(JSON.stringify({
+      youngMib: young.space_size / 1048576,
       pid: process.pid,
       heapMib: v8.getHeapStatistics().heap_size_limit / 1048576,
       pool: process.env.UV_THREADPOOL_SIZE,
@@ -135,6 +139,7 @@ describe('queen.cjs', () => {
   interface Report {
     readonly pid: number;
     readonly heapMib: number;
+    readonly youngMib: number;
     readonly pool: string;
     readonly threads: number;
     readonly lifeline: string | null;
@@ -155,6 +160,11 @@ describe('queen.cjs', () => {
     expect(seen.pid).toBe(seen.launcher);
     expect(seen.pool).toBe('16');
     expect(seen.threads).toBeGreaterThan(16);
+  });
+
+  it('holds the young generation at its first size until the broker lets it grow', async () => {
+    const seen = await report({ QUEEN_HEAP_PCT: '0' });
+    expect(seen.youngMib).toBeLessThanOrEqual(4);
   });
 
   it('keeps a larger pool', async () => {

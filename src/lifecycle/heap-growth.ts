@@ -11,8 +11,13 @@ export const HEAP_GROWTH_PCT = 150;
 
 /**
  * Called once the node serves: what a boot leaves behind is still collected eagerly. V8 reads the
- * flag at the end of every major collection; the limit of the heap (QUEEN_HEAP_PCT) stays above it.
+ * flags when a collection ends; the limit of the heap (QUEEN_HEAP_PCT) stays above them.
  */
-export function letHeapGrow(percent: number = HEAP_GROWTH_PCT): void {
-  setFlagsFromString(`--heap-growing-percent=${percent}`);
+export function letHeapGrow(): void {
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PCT}`);
+}
+
+/** Takes back what the launcher has set while the modules were loaded: 2 is V8's own factor. */
+export function letYoungGenerationGrow(): void {
+  setFlagsFromString('--semi-space-growth-factor=2');
 }

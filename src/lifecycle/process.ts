@@ -9,7 +9,7 @@ import type { LoadedConfig, QueenConfig } from '../config/index.js';
 import type { Logger } from '../logging/index.js';
 import { createLogger, emergencyLogger, logConfig } from '../logging/index.js';
 import { createApp } from './boot.js';
-import { letHeapGrow } from './heap-growth.js';
+import { letHeapGrow, letYoungGenerationGrow } from './heap-growth.js';
 
 const MIN_POOL_THREADS = 16;
 const IDLE_SWEEP_MS = 50;
@@ -21,10 +21,11 @@ export async function runProcess(): Promise<void> {
     const { config } = loaded;
     logger = createLogger({ filter: config.logging.filter, json: config.logging.json });
     announce(logger, loaded);
+    letYoungGenerationGrow();
     const app = await createApp(config, logger);
     stopOnSignals(app, logger);
-    await app.listen(config.server.port, config.server.bindHost);
     letHeapGrow();
+    await app.listen(config.server.port, config.server.bindHost);
     logger.child('boot').info('listening', {
       version: BROKER_VERSION,
       addr: `${config.server.bindHost}:${portOf(app, config)}`,
