@@ -64,8 +64,8 @@ describe('remap', () => {
     expect([killed.checkpoint, valueIn(killed)]).toEqual([1, 'first']);
   });
 
-  const onLinux = process.platform === 'linux' ? test : test.skip;
-  onLinux('gives back the tables that a walk has mapped', async () => {
+  test('gives back the tables that a walk has mapped', async () => {
+    if (process.platform !== 'linux') return;
     const first = await open();
     await first.writeCheckpoint(layerOf('first'), meta(1));
     await first.close();
