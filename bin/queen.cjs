@@ -24,6 +24,10 @@ const COMMANDS = {
     module: 'backup.js',
     summary: '--to DIR [--url URL]: copy the state of a running node',
   },
+  repair: {
+    module: 'repair.js',
+    summary: 'check the log of a stopped node, rebuild what is damaged from its peers',
+  },
   restore: { module: 'restore.js', summary: '--from DIR: fill an empty QUEEN_RAFT_DIR' },
 };
 

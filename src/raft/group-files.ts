@@ -14,6 +14,7 @@ import type { PayloadCipher } from './group/group.js';
 import type { GroupLog, MachineParts } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
 import { readFigures, type GroupFigures } from './group-figures.js';
+import { openRepaired, type RepairPeers } from './log-repair.js';
 import { createMachineParts } from './machine-parts.js';
 import { CheckpointStore, MachineRows } from './row-ports.js';
 import { WalLog } from './wal-port.js';
@@ -51,6 +52,8 @@ export interface GroupFilesOptions {
   /** Pace of the background checks; absent: none run. */
   readonly scrub?: ScrubPace;
   readonly log?: GroupLog;
+  /** Whom to ask for entries of a damaged log; absent: a damaged log is refused. */
+  readonly repairFrom?: RepairPeers;
   /** Tests put the log on a disk that fails. */
   readonly files?: FilePort;
 }
@@ -177,12 +180,15 @@ async function openWal(
     ...{ directory, identity, ready: wasReady, log: log ?? silentLog },
   });
   const ready = wasReady || installed;
-  const wal = await Wal.open({
-    ...{ files, directory: join(directory, 'wal'), identity },
-    ...(ready ? {} : { create: {} }),
-    ...(segmentBytes === undefined ? {} : { segmentBytes }),
-    log: (event, fields) => log?.info(event, fields),
-  });
+  const open = (): Promise<Wal> =>
+    Wal.open({
+      ...{ files, directory: join(directory, 'wal'), identity },
+      ...(ready ? {} : { create: {} }),
+      ...(segmentBytes === undefined ? {} : { segmentBytes }),
+      log: (event, fields) => log?.info(event, fields),
+    });
+  const peers = options.repairFrom ?? null;
+  const wal = await openRepaired({ directory, identity, peers, log: log ?? silentLog }, open);
   undo.push(() => wal.close());
   if (!ready) await markDirectoryReady(files, directory, identity);
   const { clusterId } = identity;

@@ -34,7 +34,8 @@ export type { GroupFigures } from './group-figures.js';
 export { Groups, type CoordinatorHost, type OwnedGroup } from './groups.service.js';
 export type { MemberQuestions } from './member-questions.js';
 export { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
-export { openGroups, RaftModule } from './raft.module.js';
+export { openGroups, RaftModule, repairConfigured } from './raft.module.js';
+export type { RepairReport } from './wal/index.js';
 export { writeBackup, type BackupStream } from './snapshot/backup.js';
 export { restoreSnapshot, type RestoreOptions } from './snapshot/restore.js';
 export {

@@ -22,6 +22,7 @@ import {
   type AddressBook,
 } from './group/cluster/members.js';
 import { forceRecover } from './force-recover.js';
+import { noteDamage } from './log-repair.js';
 import type { PeerPort } from './group/cluster/peer-port.js';
 import { startBackup, type BackupStream } from './snapshot/backup.js';
 import { SnapshotFiles } from './snapshot/snapshot-files.js';
@@ -151,6 +152,7 @@ function buildGroup(
       localRange: ids.journalRange,
     }),
     restart: options.restart ?? ((): void => undefined),
+    stopNotes: { damaged: (error) => noteDamage(options.directory, error) },
     // 0 = not known: a node without a log may join a cluster of any generation.
     peers: options.connect({
       ...{ directoryId, clusterId, addresses },

@@ -15,7 +15,10 @@ import { MACHINE_VERSION } from '../machine/machine.js';
 import type { AddressBook } from './group/cluster/members.js';
 import type { GroupLog } from './group/ports.js';
 import { Groups } from './groups.service.js';
+import type { RepairPeers } from './log-repair.js';
 import { openClusterGroup, type ClusterGroupOptions } from './open-cluster-group.js';
+import { repairDirectory } from './repair-directory.js';
+import type { RepairReport } from './wal/index.js';
 import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 import { AesPayloadCipher } from './payload-cipher.js';
 import { peersOf, PeerNetwork, type PeerTls } from './transport/index.js';
@@ -88,11 +91,12 @@ async function openMember(config: QueenConfig, log: GroupLog): Promise<Groups> {
   let network: PeerNetwork | undefined;
   const opened = await openClusterGroup({
     ...fileOptions(config, log),
-    clusterId: config.server.cellId ?? CLUSTER_ID,
+    clusterId: clusterIdOf(config),
     voters: raft.peers.length === 0 ? [raft.nodeId] : raft.peers.map((peer) => peer.nodeId),
     addresses: addressesOf(config),
     join: raft.join,
     restart: () => restartSoon(),
+    ...(raft.peers.length > 1 ? { repairFrom: repairPeersOf(config) } : {}),
     forceRecover: raft.forceRecover !== null,
     timing: {
       tickMs: raft.heartbeatMs,
@@ -114,6 +118,29 @@ async function openMember(config: QueenConfig, log: GroupLog): Promise<Groups> {
   const { nodeId, applied } = opened.group.status();
   log.info('openraft replicator open', { node: nodeId, size: raft.peers.length || 1, applied });
   return new Groups([opened], network);
+}
+
+function clusterIdOf(config: QueenConfig): string {
+  return config.server.cellId ?? CLUSTER_ID;
+}
+
+function repairPeersOf(config: QueenConfig): RepairPeers {
+  return {
+    peers: peersOf(addressesOf(config)),
+    clusterId: clusterIdOf(config),
+    kinds: MACHINE_VERSION,
+    token: config.raft.token,
+    ...tlsOf(config),
+  };
+}
+
+/** Examines the log of QUEEN_RAFT_DIR and repairs it from the members; the node must be stopped. */
+export function repairConfigured(config: QueenConfig, log: GroupLog): Promise<RepairReport> {
+  const { dir: directory, nodeId: self, clustered, peers } = config.raft;
+  return repairDirectory({
+    ...{ directory, nodeId: self, log },
+    peers: clustered && peers.length > 1 ? repairPeersOf(config) : null,
+  });
 }
 
 /** The members as QUEEN_RAFT_PEERS lists them. */

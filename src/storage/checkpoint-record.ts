@@ -80,6 +80,17 @@ export async function readCheckpoint(directory: string): Promise<CheckpointState
   return { record, required: record.checkpoint };
 }
 
+/** Applied index of the last confirmed checkpoint; 0 when none is known. */
+export async function appliedIndexOf(directory: string): Promise<number> {
+  try {
+    return (await readCheckpoint(directory))?.record.appliedIndex ?? 0;
+  } catch (error) {
+    // A damaged record is refused when the store opens; here it only means that nothing is known.
+    if (error instanceof StoreDamageError) return 0;
+    throw error;
+  }
+}
+
 /** The open record of a running store. */
 export class CheckpointFile {
   private constructor(private readonly handle: FileHandle) {}

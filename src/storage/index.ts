@@ -1,5 +1,6 @@
 /** What the raft group and the readers may use of the store. */
 export { compareKeys, prefixRange, type KeyRange } from './byte-order.js';
+export { appliedIndexOf } from './checkpoint-record.js';
 export { CheckpointWriter, type CheckpointWriterOptions } from './checkpoint-writer.js';
 export { DiskGate, type DiskGateOptions, type DiskPressure, type DiskUsage } from './disk-gate.js';
 export { StoreDamageError, StoreWriteError, type Damage } from './errors.js';

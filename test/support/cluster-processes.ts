@@ -68,6 +68,11 @@ class BrokerProcess {
     this.root = root;
   }
 
+  /** What the next start gets besides the environment of this process. */
+  get environment(): Readonly<Record<string, string>> {
+    return this.env;
+  }
+
   /** For the starts from now on. */
   setEnv(more: Readonly<Record<string, string>>): void {
     this.env = { ...this.env, ...more };

@@ -17,8 +17,9 @@ import type { TailCache } from './tail-cache.js';
 /** Ranges of one answer read from files at the same time. */
 const READ_AHEAD = 16;
 const CURE =
-  'In a cluster replace this node: remove the member, empty its data directory and let it join ' +
-  'again. On a single node restore a backup.';
+  'In a cluster start this node again while its peers run, it rebuilds the segment from them; if it ' +
+  'still refuses, remove the member, empty its data directory and let it join again. On a single node ' +
+  'restore a backup.';
 
 /** Stored bytes of a message do not match what was acknowledged. */
 export class MessageDamageError extends Error {

@@ -18,6 +18,7 @@ export const STATE_PATH = '/raft/v1/state';
 /** Followed by the name of the question. */
 export const ASK_PATH = '/raft/v1/ask/';
 export const SNAPSHOT_PATH = '/raft/v1/snapshot';
+export const ENTRIES_PATH = '/raft/v1/entries';
 export const TOKEN_HEADER = 'x-queen-raft-token';
 export const TOKEN_REFUSED = "refused this node's QUEEN_RAFT_TOKEN";
 

@@ -3,3 +3,5 @@ export { DEFAULT_LIMITS } from './options.js';
 export type { PeerAddress, PeerNetworkOptions, PeerTls, TransportLimits } from './options.js';
 export { openSnapshotFrames, snapshotFrames } from './snapshot-framing.js';
 export { peersOf, PeerNetwork, type QueueFigures } from './peer-network.js';
+export { contextOf } from './context.js';
+export { fetchEntries } from './entry-transfer.js';

@@ -3,7 +3,6 @@
  * link per peer and chooses stream and lane for what is sent. It knows nothing about roles: whatever
  * is lost or does not fit is sent again by whoever needs it.
  */
-import { randomBytes } from 'node:crypto';
 import type { NodeId } from '../../common/ids.js';
 import { invariant } from '../../common/invariant.js';
 import type { Message } from '../core/index.js';
@@ -21,12 +20,14 @@ import type {
   StateQuery,
 } from '../group/cluster/peer-port.js';
 import type { SnapshotStream, SnapshotVerdict } from '../group/cluster/snapshot-port.js';
+import { contextOf } from './context.js';
+import { serveEntries } from './entry-transfer.js';
 import { FrameKind, FrameWriter } from './frame.js';
-import { ASK_PATH, SNAPSHOT_PATH, STATE_PATH } from './handshake.js';
+import { ASK_PATH, ENTRIES_PATH, SNAPSHOT_PATH, STATE_PATH } from './handshake.js';
 import type { PeerIdentity, StreamKind } from './handshake.js';
 import { Inbound } from './inbound.js';
 import { writeMessage } from './message-codec.js';
-import { DEFAULT_LIMITS, splitAddress } from './options.js';
+import { splitAddress } from './options.js';
 import type { PeerAddress, PeerNetworkOptions, TransportContext } from './options.js';
 import type { MemberQuestions, Question } from '../member-questions.js';
 import type { Lane } from './outbox.js';
@@ -36,9 +37,8 @@ import { writePop, writeTicket, type PopTicket } from './pop-codec.js';
 import { writeDigest, writeView } from './report-codec.js';
 import { receiveSnapshot, sendSnapshot, type SnapshotCall } from './snapshot-transfer.js';
 import { callState, MAX_STATE_BYTES, type StateCall } from './state-call.js';
-import { decodeStateQuery, encodeStateAnswer, toHex } from './state-codec.js';
+import { decodeStateQuery, encodeStateAnswer } from './state-codec.js';
 import { callPeer } from './unary-call.js';
-import { sampledWarnings } from './warnings.js';
 
 const MAX_QUESTION_BYTES = 64 * 1024;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -77,21 +77,7 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
 
   /** Throws when the token cannot be sent in a header. */
   constructor(private readonly options: PeerNetworkOptions) {
-    const token = options.token?.trim() ?? '';
-    if (/[^ -~]/.test(token)) throw new Error('QUEEN_RAFT_TOKEN must be printable ASCII');
-    this.context = {
-      self: options.self,
-      token: token === '' ? null : token,
-      clusterId: toHex(options.clusterId),
-      directoryId: toHex(options.directoryId),
-      advertised: options.advertised ?? '',
-      kinds: options.kinds ?? 0,
-      generation: options.generation ?? 0,
-      bootId: randomBytes(16).toString('hex'),
-      limits: { ...DEFAULT_LIMITS, ...options.limits },
-      tls: options.tls,
-      warnings: sampledWarnings(options.log),
-    };
+    this.context = contextOf(options);
     this.peers = options.peers;
     const state = {
       maxBodyBytes: MAX_STATE_BYTES,
@@ -106,6 +92,14 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
           (request, response) => {
             if (this.handlers === undefined) request.destroy();
             else void receiveSnapshot(request, response, this.handlers);
+          },
+        ],
+        [
+          ENTRIES_PATH,
+          (request, response) => {
+            const { handlers, context } = this;
+            if (handlers === undefined) request.destroy();
+            else void serveEntries(request, response, { handlers, context });
           },
         ],
       ]),

@@ -44,10 +44,15 @@ export async function surveyDirectory(
   return { leftovers };
 }
 
-/** A rewrite leaves the old revision before it is unlinked, or the new one before it is listed. */
+/**
+ * A rewrite leaves the old revision before it is unlinked, or the new one before it is listed. The
+ * active segment is never rewritten.
+ */
 function staleRevision(path: string, name: string, row: SegmentRow): string {
-  if (row.state !== 'retired') throw stranger(path, 'is another revision of a live segment');
-  return name;
+  const { revision = 0 } = parseSegmentFileName(name) ?? {};
+  const isNeighbour = Math.abs(revision - row.revision) === 1;
+  if (row.state === 'retired' || (row.state === 'sealed' && isNeighbour)) return name;
+  throw stranger(path, 'is another revision of a live segment');
 }
 
 /** True when a file was created by a roll and never written to. */

@@ -13,8 +13,9 @@ export interface WalDamage {
 
 /** The cure when bytes that were promised are gone: only another copy of the data has them. */
 export const REPLACE_NODE_CURE =
-  'Do not edit the file. In a cluster: remove this member, empty its data directory and add it ' +
-  'again. On a single node: restore a backup.';
+  'Do not edit the file. In a cluster: start this node again while its peers run, it rebuilds sealed ' +
+  'segments from them (as `queen repair` does); if it still refuses, remove this member, empty its ' +
+  'data directory and add it again. On a single node: restore a backup.';
 
 /** The cure when files of another directory were mixed into this one. */
 export const FOREIGN_FILE_CURE =

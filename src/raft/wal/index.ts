@@ -20,6 +20,8 @@ export {
 } from './identity.js';
 export { parseSegmentFileName, segmentFileName } from './manifest.js';
 export type { SegmentRow, SegmentState } from './manifest.js';
+export { repairWal } from './repair.js';
+export type { EntrySource, RepairReport, SharedEntry } from './repair.js';
 export type { ScrubOptions, ScrubReport } from './scrub.js';
 export type {
   DirectoryIdentity,

@@ -8,6 +8,7 @@ import { REPLACE_NODE_CURE, WalDamageError } from './errors.js';
 import { isMissing, type FilePort, type OpenFile } from './file-port.js';
 import { chainRecord, readFooter } from './footer.js';
 import type { LogState } from './log-state.js';
+import type { SegmentRow } from './manifest.js';
 import { RecordKind } from './record.js';
 import { RecordScanner } from './record-scanner.js';
 import { readSegmentHeader } from './segment-header.js';
@@ -60,15 +61,30 @@ function sameFile(left: Segment, right: Segment): boolean {
   return left.row.sequence === right.row.sequence && left.row.revision === right.row.revision;
 }
 
-async function scrubSegment(
+function scrubSegment(
   files: FilePort,
   state: LogState,
-  work: { segment: Segment; pace: Pace },
+  { segment, pace }: { segment: Segment; pace: Pace },
 ): Promise<void> {
-  const { segment, pace } = work;
-  const { sizeBytes, checksum } = segment.row;
-  const { salt } = segment;
+  const { row, salt } = segment;
   const path = state.segments.path(segment);
+  return verifySegmentFile(files, { path, row, salt }, (bytes) => pace.passed(bytes));
+}
+
+/** A sealed file as the manifest lists it; `salt` as far as it is known from elsewhere. */
+export interface SealedFile {
+  readonly path: string;
+  readonly row: SegmentRow;
+  readonly salt?: number;
+}
+
+/** Reads everything; throws WalDamageError at the first thing wrong. `passed` may end it early. */
+export async function verifySegmentFile(
+  files: FilePort,
+  { path, row, salt: known }: SealedFile,
+  passed: (bytes: number) => Promise<boolean>,
+): Promise<void> {
+  const { sizeBytes, checksum } = row;
   const file = await openPresent(files, path);
   try {
     const fileBytes = await file.sizeBytes();
@@ -76,7 +92,8 @@ async function scrubSegment(
       throw damage(path, Math.min(fileBytes, sizeBytes), `the file has ${fileBytes} bytes`);
     }
     const { header, sizeBytes: headerBytes } = await readSegmentHeader(file, path);
-    if (header.salt !== salt) throw damage(path, 20, 'the file was exchanged');
+    const { salt } = header;
+    if (known !== undefined && salt !== known) throw damage(path, 20, 'the file was exchanged');
     const { summary } = await readFooter(file, path, { sizeBytes, salt });
     const scanner = new RecordScanner(file, salt, sizeBytes);
     let position = headerBytes;
@@ -86,7 +103,7 @@ async function scrubSegment(
       if (typeof record === 'string') throw damage(path, position, record);
       if (record.kind === RecordKind.footer) throw damage(path, position, 'a footer too early');
       chain = chainRecord(chain, record.crc, record.payloadBytes);
-      if (!(await pace.passed(record.end - position))) return;
+      if (!(await passed(record.end - position))) return;
       position = record.end;
     }
     if (position !== summary.footerPosition || chain !== summary.chain) {

@@ -11,7 +11,7 @@ import { LogState } from './log-state.js';
 import { readManifest, type SegmentRow } from './manifest.js';
 import { recoverWal } from './recovery.js';
 import { scrubSegments, type ScrubOptions, type ScrubReport } from './scrub.js';
-import { readRetired, writeRevision, type Breathe } from './retired.js';
+import { readRetired, writeRevision, type Breathe, type Rewrite } from './retired.js';
 import { SegmentReaders } from './segment-readers.js';
 import { SegmentSet, type Segment } from './segment-set.js';
 import type { SyncedMarkFile } from './synced-mark.js';
@@ -282,18 +282,34 @@ export class Wal {
     sequence: number,
     work: { readonly keep: (entry: StoredEntry) => boolean; readonly breathe: Breathe },
   ): Promise<number> {
-    return this.alone(() => this.rewrite(sequence, work));
+    const { keep, breathe } = work;
+    const revise = (entry: StoredEntry): StoredEntry | null => (keep(entry) ? entry : null);
+    return this.alone(async () => {
+      const segment = this.retired(sequence);
+      return segment === undefined ? 0 : this.rewrite(segment, { revise, breathe });
+    });
+  }
+
+  /**
+   * Puts another payload in the place of a durable entry, index, term and kind unchanged: an operator's
+   * repair, before anybody reads the log. Atomic: after a crash the segment is the old or the new one.
+   */
+  async replacePayload(index: LogIndex, payload: Buffer): Promise<void> {
+    await this.roll();
+    const segment = this.state.segments.find(index);
+    if (segment?.row.state !== 'sealed') throw new RangeError(`entry ${index} is not in the log`);
+    const revise = (entry: StoredEntry): StoredEntry =>
+      entry.index === index ? { ...entry, payload, parts: [payload] } : entry;
+    await this.alone(() => this.rewrite(segment, { revise, breathe: () => Promise.resolve() }));
   }
 
   private async rewrite(
-    sequence: number,
-    work: { readonly keep: (entry: StoredEntry) => boolean; readonly breathe: Breathe },
+    segment: Segment,
+    work: Pick<Rewrite, 'revise' | 'breathe'>,
   ): Promise<number> {
     const { files, directory } = this.options;
     const { state, writer } = this;
     const { segments, readers } = state;
-    const segment = this.retired(sequence);
-    if (segment === undefined) return 0;
     const row = await writeRevision({ files, directory, state, segment, ...work });
     let swapped = false;
     await writer.change(async () => {

@@ -59,6 +59,7 @@ export class Recorder implements PeerHandlers {
     this.snapshots.push({ offer, bytes: Buffer.concat(parts) });
     return 'staged';
   }
+  entries: PeerHandlers['entries'] = () => 'has none';
   message(message: Message): void {
     this.onMessage(message);
   }

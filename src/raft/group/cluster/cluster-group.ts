@@ -96,12 +96,10 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     await loadColumns({ store, machine, ids, wal: this.parts.walPort, log });
     await peers.start(
       peerHandlers({
-        ...this.own,
-        commands: machine.commands,
-        tables: this.tables,
-        log,
+        ...{ ...this.own, tables: this.tables, commands: machine.commands, log, wal },
         nodeId: this.parts.nodeId,
         kinds: this.parts.kinds,
+        applied: () => state.appliedIndex,
         takesPart: () => this.takesPart(),
         leader: () => this.own.role.leader,
         lastIndex: () => wal.lastIndex,
@@ -362,6 +360,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   }
 
   stateFailed(error: unknown): void {
+    this.parts.stopNotes?.damaged(error);
     this.poison('NODE-LOCAL', error, this.own.state.appliedIndex);
   }
 

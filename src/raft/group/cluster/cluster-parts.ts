@@ -43,6 +43,11 @@ export interface FirstMembers {
   readonly own: MemberAddress;
 }
 
+export interface StopNotes {
+  /** Store, log or stored bytes are damaged or cannot be written. */
+  damaged(error: unknown): void;
+}
+
 export interface ClusterGroupParts extends Omit<StateSideParts, 'wal'> {
   readonly id: GroupId;
   readonly nodeId: NodeId;
@@ -59,5 +64,7 @@ export interface ClusterGroupParts extends Omit<StateSideParts, 'wal'> {
   /** A staged snapshot waits to be loaded: the process must start again. */
   readonly restart: () => void;
   readonly random: (bound: number) => number;
+  /** What stops this node; kept for the next start. */
+  readonly stopNotes?: StopNotes;
   readonly diskGate?: { readonly isFull: boolean };
 }

@@ -11,6 +11,7 @@ import type { Message } from '../../core/index.js';
 import type { GroupLog, MachineParts } from '../ports.js';
 import type { CommandRoutes } from './command-routes.js';
 import type { DivergenceWatch } from './divergence-watch.js';
+import { entriesFor, type EntryDeskParts } from './entry-desk.js';
 import type { EntryPacker } from './entry-packer.js';
 import type { MemberBook } from './member-book.js';
 import type { PeerHandlers, StateAnswer, StateQuery } from './peer-port.js';
@@ -35,8 +36,10 @@ export interface PeerDeskParts {
   readonly commands: MachineParts['commands'];
   readonly tables: Tables;
   readonly log: GroupLog;
+  readonly wal: EntryDeskParts['wal'];
   /** Admitted and not stopped. */
   takesPart(): boolean;
+  applied(): LogIndex;
   leader(): NodeId;
   lastIndex(): LogIndex;
   reroute(): void;
@@ -72,6 +75,7 @@ export function peerHandlers(parts: PeerDeskParts): PeerHandlers {
     state: (query) => answerState(parts, query),
     objection: (node, directoryId) => objectionTo(parts, node, directoryId),
     snapshot: (offer, bytes) => parts.snapshots.take(offer, bytes),
+    entries: (indexes) => entriesFor(parts, indexes),
   };
 }
 

@@ -10,7 +10,10 @@ import type { Message } from '../../core/index.js';
 import type { PopRequest } from '../group.js';
 import type { DispatchAnswer } from '../ports.js';
 import type { AddressBook } from './members.js';
+import type { SharedEntry } from '../../wal/index.js';
 import type { SnapshotOffer, SnapshotStream, SnapshotVerdict } from './snapshot-port.js';
+
+export type { SharedEntry };
 
 /** A pop on its way to the leader. Time travels as what is left of it, never as an instant. */
 export interface ForwardedPop {
@@ -95,6 +98,8 @@ export interface PeerHandlers {
   objection(node: NodeId, directoryId: Uint8Array): string | null;
   /** Takes a snapshot to the disk, or tells why not; the bytes must be read to their end. */
   snapshot(offer: SnapshotOffer, bytes: AsyncIterable<Uint8Array>): Promise<SnapshotVerdict>;
+  /** Committed entries for a member that repairs its log, ascending; a text says why not. */
+  entries(indexes: readonly number[]): AsyncIterable<SharedEntry> | string;
 }
 
 /** Who listens to the frames of a feature; see PeerChannel. */
