@@ -1,4 +1,5 @@
 /** Words that every load generator shares: how long, over what, and what came of it. */
+import { Connection } from './connection.js';
 import type { LatencySummary } from './latency-record.js';
 
 export interface LoadWindow {
@@ -8,6 +9,8 @@ export interface LoadWindow {
 
 export interface LoadTarget extends LoadWindow {
   readonly port: number;
+  /** Nodes of a cluster: connections go to them in turn, instead of to `port`. */
+  readonly ports?: readonly number[];
   readonly connections: number;
 }
 
@@ -23,6 +26,13 @@ export interface LoadFigures {
   readonly refused: number;
   /** The first of them, for the eyes. */
   readonly firstRefusal?: string;
+}
+
+export function openConnections({ port, ports, connections }: LoadTarget): Promise<Connection[]> {
+  const all = ports ?? [port];
+  return Promise.all(
+    Array.from({ length: connections }, (_, i) => Connection.open(all[i % all.length] ?? port)),
+  );
 }
 
 /** Counts inside the window [from, to); tells the generators when to stop. */

@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { judge, type Budget } from './budgets.js';
+import { measureCluster } from './cluster.js';
 import { measureEphemeral } from './ephemeral.js';
 import { measureLongPoll } from './long-poll.js';
 import { ManyPartitions } from './many-partitions.js';
@@ -13,9 +14,9 @@ import { parseOptions, USAGE, type BenchOptions } from './options.js';
 import { profileTable } from './profile.js';
 import type { PushLedger } from './push-ledger.js';
 import { budgetTable, measurementRow, measurementTable, verdictText } from './report.js';
-import { Rounds } from './rounds.js';
+import { Rounds, type Served } from './rounds.js';
 import { rssMib, Scene } from './scene.js';
-import { sleep, type ServerProcess } from './server-process.js';
+import { sleep } from './server-process.js';
 import { measureSteadyState } from './steady-state.js';
 import { isSound, verifyQueue, type Verdict } from './verifier.js';
 
@@ -31,7 +32,7 @@ interface Outcome {
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function verifyAll(
-  broker: ServerProcess,
+  broker: Served,
   ledgers: readonly PushLedger[],
   options: BenchOptions,
 ): Promise<readonly Verdict[]> {
@@ -104,7 +105,21 @@ async function runLongPoll(scene: Scene): Promise<Outcome> {
   };
 }
 
+async function runCluster(scene: Scene, nodes: number, options: BenchOptions): Promise<Outcome> {
+  const { rounds, budgets, verified } = await measureCluster(scene, nodes, {
+    ...options,
+    report: (measurement) =>
+      say(`round ${measurement.round}  ${measurementRow(measurement).slice(0, 14).join('  ')}`),
+  });
+  const verdicts: Verdict[] = [];
+  for (const { broker, ledgers } of verified) {
+    verdicts.push(...(await verifyAll(broker, ledgers, options)));
+  }
+  return { measurements: rounds, budgets, verdicts, notes: [] };
+}
+
 function run(scene: Scene, options: BenchOptions): Promise<Outcome> {
+  if (options.nodes !== undefined) return runCluster(scene, options.nodes, options);
   if (options.partitions !== undefined) return runManyPartitions(scene, options.partitions);
   if (options.steadySeconds !== undefined) return runSteadyState(scene, options);
   if (options.ephemeral) return runEphemeral(scene, options);

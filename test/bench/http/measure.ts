@@ -1,7 +1,7 @@
 /** One load over one server with what the server spent meanwhile. */
 import type { LatencySummary } from './latency-record.js';
 import type { LoadFigures, LoadWindow } from './load.js';
-import { diskFigures, processFigures } from './process-figures.js';
+import { diskFigures, processFigures, type ProcessFigures } from './process-figures.js';
 
 const MIB = 1024 * 1024;
 
@@ -32,8 +32,21 @@ interface Sample {
   readonly flushes: number | null;
 }
 
-function sample(pid: number): Sample {
-  const figures = processFigures(pid);
+/** Of all processes together; null when one of them cannot be seen. */
+function together(pids: readonly number[]): ProcessFigures | null {
+  const sum = { cpuSeconds: 0, mainCpuSeconds: 0, rssBytes: 0 };
+  for (const pid of pids) {
+    const figures = processFigures(pid);
+    if (figures === null) return null;
+    sum.cpuSeconds += figures.cpuSeconds;
+    sum.mainCpuSeconds += figures.mainCpuSeconds;
+    sum.rssBytes += figures.rssBytes;
+  }
+  return sum;
+}
+
+function sample(pids: readonly number[]): Sample {
+  const figures = together(pids);
   return {
     at: performance.now(),
     cpuSeconds: figures?.cpuSeconds ?? null,
@@ -42,28 +55,37 @@ function sample(pid: number): Sample {
   };
 }
 
+export interface MeasureLabel {
+  readonly name: string;
+  readonly round: number;
+  readonly pid: number;
+  /** Processes of a cluster, measured together, instead of `pid`. */
+  readonly pids?: readonly number[];
+}
+
 /** Runs the load; CPU and flushes are those of its window. */
 export async function measure(
-  label: { readonly name: string; readonly round: number; readonly pid: number },
+  label: MeasureLabel,
   window: LoadWindow,
   load: () => Promise<LoadFigures & { readonly ack?: LatencySummary }>,
 ): Promise<Measurement> {
-  const { name, round, pid } = label;
-  let before = sample(pid);
+  const { name, round } = label;
+  const pids = label.pids ?? [label.pid];
+  let before = sample(pids);
   let after: Sample | null = null;
-  const atStart = setTimeout(() => (before = sample(pid)), window.warmupMs);
-  const atEnd = setTimeout(() => (after = sample(pid)), window.warmupMs + window.measureMs);
+  const atStart = setTimeout(() => (before = sample(pids)), window.warmupMs);
+  const atEnd = setTimeout(() => (after = sample(pids)), window.warmupMs + window.measureMs);
   const figures = await load();
   clearTimeout(atStart);
   clearTimeout(atEnd);
-  const end: Sample = after ?? sample(pid);
+  const end: Sample = after ?? sample(pids);
   const seconds = Math.max(0.001, (end.at - before.at) / 1000);
   const cpu = difference(before.cpuSeconds, end.cpuSeconds);
   const main = difference(before.mainCpuSeconds, end.mainCpuSeconds);
   const requestsPerSecond = figures.requests / figures.seconds;
   const flushes = difference(before.flushes, end.flushes);
   const messagesPerSecond = figures.messages / figures.seconds;
-  const rss = processFigures(pid)?.rssBytes;
+  const rss = together(pids)?.rssBytes;
   return {
     ...{ name, round, requestsPerSecond, messagesPerSecond },
     mibPerSecond: figures.bytes / figures.seconds / MIB,

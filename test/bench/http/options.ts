@@ -16,6 +16,9 @@ export const USAGE = `npm run bench -- [options]
   --broker-log FILE    where the broker writes (the temporary directory)
   --steady SECONDS     steady state of push 100 x 1 KB instead of the cases
   --partitions N       many partitions: memory, parked pops, restart instead of the cases
+  --nodes N            the cases with a budget on a cluster of N nodes next to a single one, the
+                       connections spread over all nodes
+  --messages N         with --ephemeral: N messages at the end, RSS at each million
   --ephemeral          push and pop in memory next to the durable path instead of the cases
   --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
 `;
@@ -36,6 +39,8 @@ export interface BenchOptions {
   readonly partitions: number | undefined;
   readonly longPoll: boolean;
   readonly ephemeral: boolean;
+  readonly messages: number | undefined;
+  readonly nodes: number | undefined;
 }
 
 const numberOf = (text: string | undefined): number | undefined => {
@@ -65,12 +70,15 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       partitions: { type: 'string' },
       longpoll: { type: 'boolean' },
       ephemeral: { type: 'boolean' },
+      messages: { type: 'string' },
+      nodes: { type: 'string' },
     },
   });
   if (values.help === true) return null;
   const quick = values.quick === true;
+  const onlyBudgets = quick || values.nodes !== undefined;
   const wanted = values.filter?.split(',').map((text) => text.trim());
-  const known = quick ? quickCases() : allCases();
+  const known = onlyBudgets ? quickCases() : allCases();
   const isNamed = wanted?.every((text) => known.some(({ name }) => name === text)) ?? false;
   const fits = (name: string, text: string): boolean =>
     isNamed ? name === text : name.includes(text);
@@ -93,5 +101,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     partitions: numberOf(values.partitions),
     longPoll: values.longpoll === true,
     ephemeral: values.ephemeral === true,
+    messages: numberOf(values.messages),
+    nodes: numberOf(values.nodes),
   };
 }

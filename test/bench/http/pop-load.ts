@@ -2,10 +2,10 @@
  * Consumes as fast as N connections can: pop, then one ack for everything the pop brought (or nothing
  * with commit on delivery). Ends with the window, or when what was stored is consumed.
  */
-import { Connection, requestBytes, type Answer } from './connection.js';
+import { requestBytes, type Answer, type Connection } from './connection.js';
 import { ackBodyOf, walkMessages } from './delivered-messages.js';
 import { LatencyRecord, type LatencySummary } from './latency-record.js';
-import { Stopwatch, type LoadFigures, type LoadTarget } from './load.js';
+import { openConnections, Stopwatch, type LoadFigures, type LoadTarget } from './load.js';
 
 const FAILED = Buffer.from('"success":false');
 /** A pop that finds nothing is answered after this time. */
@@ -60,9 +60,7 @@ export class PopLoad {
   }
 
   static async run(target: PopTarget): Promise<PopFigures> {
-    const connections = await Promise.all(
-      Array.from({ length: target.connections }, () => Connection.open(target.port)),
-    );
+    const connections = await openConnections(target);
     const load = new PopLoad(target);
     const finished = new Promise<void>((resolve, reject) => {
       load.done = resolve;

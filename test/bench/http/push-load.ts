@@ -2,9 +2,9 @@
  * Pushes as fast as N connections get answers (closed loop), or at a given rate whatever the answers
  * (open loop: latency counts from the moment a request was due). Every answer goes to the ledger.
  */
-import { Connection, type Answer } from './connection.js';
+import type { Answer, Connection } from './connection.js';
 import { LatencyRecord } from './latency-record.js';
-import { Stopwatch, type LoadFigures, type LoadTarget } from './load.js';
+import { openConnections, Stopwatch, type LoadFigures, type LoadTarget } from './load.js';
 import type { PushLedger } from './push-ledger.js';
 import { PushTemplate } from './push-template.js';
 
@@ -51,9 +51,7 @@ export class PushLoad {
   }
 
   static async run(target: PushTarget): Promise<LoadFigures> {
-    const connections = await Promise.all(
-      Array.from({ length: target.connections }, () => Connection.open(target.port)),
-    );
+    const connections = await openConnections(target);
     const load = new PushLoad(target);
     const shape = target.ledger.shape;
     for (const connection of connections) {

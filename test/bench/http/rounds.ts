@@ -10,7 +10,6 @@ import { PopLoad } from './pop-load.js';
 import { PushLedger } from './push-ledger.js';
 import { PushLoad } from './push-load.js';
 import type { PushShape } from './push-template.js';
-import type { ServerProcess } from './server-process.js';
 
 /** Messages stored before a pop case, by batch: more than its window consumes on this hardware. */
 const FILL_PER_SECOND: Readonly<Record<number, number>> = { 1: 8000, 10: 40_000, 100: 100_000 };
@@ -19,15 +18,26 @@ const FILL_CONNECTIONS = 10;
 const NO_WARMUP: LoadWindow = { warmupMs: 0, measureMs: 600_000 };
 const MAX_POP_PARTITIONS = 64;
 
+/** One node or a cluster: `ports` and `pids` are those of all nodes then. */
+export interface Served {
+  readonly port: number;
+  readonly pid: number;
+  readonly ports?: readonly number[];
+  readonly pids?: readonly number[];
+}
+
 export interface Servers {
-  readonly broker: ServerProcess;
-  readonly baseline: ServerProcess;
+  readonly broker: Served;
+  /** Absent where something else is compared with. */
+  readonly baseline?: Served;
 }
 
 export interface RoundsOptions extends LoadWindow {
   readonly rounds: number;
   readonly cases: readonly BenchCase[];
   readonly report: (measurement: Measurement) => void;
+  /** Behind the name of every case. */
+  readonly suffix?: string;
 }
 
 export class Rounds {
@@ -42,17 +52,20 @@ export class Rounds {
   ) {}
 
   async run(): Promise<void> {
-    for (this.round = 1; this.round <= this.options.rounds; this.round += 1) {
-      let baseline = '';
-      for (const benchCase of this.options.cases) {
-        const needed = scanName(benchCase);
-        if (benchCase.kind === 'push' && needed !== baseline) {
-          baseline = needed;
-          if (benchCase.batch === 1) await this.baseline(benchCase, JSON_BASELINE);
-          await this.baseline(benchCase, needed);
-        }
-        await this.runCase(benchCase);
+    for (let round = 1; round <= this.options.rounds; round += 1) await this.one(round);
+  }
+
+  async one(round: number): Promise<void> {
+    this.round = round;
+    let baseline = '';
+    for (const benchCase of this.options.cases) {
+      const needed = scanName(benchCase);
+      if (benchCase.kind === 'push' && needed !== baseline) {
+        baseline = needed;
+        if (benchCase.batch === 1) await this.baseline(benchCase, JSON_BASELINE);
+        await this.baseline(benchCase, needed);
       }
+      await this.runCase(benchCase);
     }
   }
 
@@ -71,6 +84,7 @@ export class Rounds {
 
   private async baseline(benchCase: BenchCase, name: string): Promise<void> {
     const { baseline } = this.servers;
+    if (baseline === undefined) return;
     const { warmupMs, measureMs } = this.options;
     const shape = { ...shapeOf(benchCase, 'baseline'), spread: false };
     await this.measure(name, baseline, () =>
@@ -88,9 +102,9 @@ export class Rounds {
     const { broker } = this.servers;
     const { warmupMs, measureMs } = this.options;
     const ledger = this.ledger(shapeOf(benchCase, this.queueOf(benchCase)));
-    await this.measure(benchCase.name, broker, () =>
+    await this.measure(this.nameOf(benchCase), broker, () =>
       PushLoad.run({
-        ...{ port: broker.port, ledger, warmupMs, measureMs },
+        ...{ ...placeOf(broker), ledger, warmupMs, measureMs },
         connections: connectionsOf(benchCase),
         ...(rate === undefined ? {} : { rate }),
       }),
@@ -99,7 +113,7 @@ export class Rounds {
 
   /** Half of what the same shape reached in this round. */
   private async halfLoad(benchCase: BenchCase): Promise<void> {
-    const full = benchCase.name.replace('half-load', 'push');
+    const full = this.nameOf(benchCase).replace('half-load', 'push');
     const reached = this.measurements.findLast(({ name }) => name === full);
     if (reached !== undefined) await this.push(benchCase, reached.requestsPerSecond / 2);
   }
@@ -111,9 +125,9 @@ export class Rounds {
     const wanted = Math.ceil((FILL_PER_SECOND[benchCase.batch] ?? 0) * seconds);
     const ledger = await this.fill(benchCase, wanted);
     const perPartition = Math.max(1, ledger.acknowledgedMessages / benchCase.partitions);
-    await this.measure(benchCase.name, broker, () =>
+    await this.measure(this.nameOf(benchCase), broker, () =>
       PopLoad.run({
-        ...{ port: broker.port, warmupMs, measureMs },
+        ...{ ...placeOf(broker), warmupMs, measureMs },
         queue: ledger.shape.queue,
         group: 'bench',
         batch: benchCase.batch,
@@ -132,7 +146,7 @@ export class Rounds {
     const shape = { ...shapeOf(benchCase, queue), batch, spread: false, sequential: true };
     const ledger = this.ledger(shape);
     await PushLoad.run({
-      ...{ port: this.servers.broker.port, ledger, connections: FILL_CONNECTIONS },
+      ...{ ...placeOf(this.servers.broker), ledger, connections: FILL_CONNECTIONS },
       ...NO_WARMUP,
       enough: () => ledger.requests * batch >= wanted,
     });
@@ -144,14 +158,14 @@ export class Rounds {
     const { broker } = this.servers;
     const { warmupMs, measureMs } = this.options;
     const ledger = this.ledger(shapeOf(benchCase, this.queueOf(benchCase)));
-    const target = { port: broker.port, warmupMs, measureMs };
-    const popping = this.measure(`${benchCase.name} pops`, broker, () =>
+    const target = { ...placeOf(broker), warmupMs, measureMs };
+    const popping = this.measure(`${this.nameOf(benchCase)} pops`, broker, () =>
       PopLoad.run({
         ...{ ...target, connections: 10, queue: ledger.shape.queue, group: 'bench' },
         ...{ batch: 100, partitions: 10, commitOnDelivery: false, available: Infinity },
       }),
     );
-    const pushing = this.measure(`${benchCase.name} pushes`, broker, () =>
+    const pushing = this.measure(`${this.nameOf(benchCase)} pushes`, broker, () =>
       PushLoad.run({ ...target, ledger, connections: 10 }),
     );
     await Promise.all([popping, pushing]);
@@ -159,12 +173,17 @@ export class Rounds {
 
   private async measure(
     name: string,
-    server: ServerProcess,
+    { pid, pids }: Served,
     load: Parameters<typeof measure>[2],
   ): Promise<void> {
-    const result = await measure({ name, round: this.round, pid: server.pid }, this.options, load);
+    const label = { name, round: this.round, pid, ...(pids === undefined ? {} : { pids }) };
+    const result = await measure(label, this.options, load);
     this.measurements.push(result);
     this.options.report(result);
+  }
+
+  private nameOf({ name }: BenchCase): string {
+    return `${name}${this.options.suffix ?? ''}`;
   }
 
   private ledger(shape: PushShape): PushLedger {
@@ -176,6 +195,10 @@ export class Rounds {
   private queueOf({ name }: BenchCase): string {
     return `${name.replace(/[^A-Za-z0-9]+/g, '-')}-r${this.round}`;
   }
+}
+
+function placeOf({ port, ports }: Served): Pick<Served, 'port' | 'ports'> {
+  return ports === undefined ? { port } : { port, ports };
 }
 
 function shapeOf(benchCase: BenchCase, queue: string): PushShape {

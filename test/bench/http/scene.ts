@@ -8,6 +8,7 @@ import { brokerCommand, freePort, ServerProcess } from './server-process.js';
 
 const MIB = 1024 * 1024;
 const MAX_WARNINGS = 4000;
+const BOOT_MS = 300_000;
 
 export interface SceneOptions {
   readonly parent: string | undefined;
@@ -19,6 +20,7 @@ export interface SceneOptions {
 export class Scene {
   private readonly directory: string;
   private readonly nodeFlags: readonly string[];
+  private readonly profile: string | undefined;
   private brokerPort = 0;
   private servers: ServerProcess[] = [];
 
@@ -28,8 +30,14 @@ export class Scene {
     this.directory = mkdtempSync(join(parent ?? tmpdir(), 'queen-bench-'));
     if (profile !== undefined) mkdirSync(profile, { recursive: true });
     this.brokerLog = brokerLog ?? join(this.directory, 'broker.log');
-    const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
-    this.nodeFlags = [...nodeFlags, ...profiling];
+    this.nodeFlags = nodeFlags;
+    this.profile = profile;
+  }
+
+  /** Profiles of several nodes lie in directories of their own. */
+  private profiling(node = ''): string[] {
+    if (this.profile === undefined) return [];
+    return ['--cpu-prof', `--cpu-prof-dir=${join(this.profile, node)}`];
   }
 
   /** Starts the broker on the scene's data directory; again after it was stopped or killed. */
@@ -41,12 +49,40 @@ export class Scene {
           directory: join(this.directory, 'broker'),
           port: this.brokerPort,
           logFile: this.brokerLog,
-          nodeFlags: this.nodeFlags,
+          nodeFlags: [...this.nodeFlags, ...this.profiling()],
           env,
         }),
-        300_000,
+        BOOT_MS,
       ),
     );
+  }
+
+  /** A cluster of its own, every node on its own directory; resolves when all of them are ready. */
+  async cluster(size: number): Promise<readonly ServerProcess[]> {
+    const places: { http: number; raft: number }[] = [];
+    for (let i = 0; i < size; i += 1) {
+      places.push({ http: await freePort(), raft: await freePort() });
+    }
+    const peers = places
+      .map(({ http, raft }, i) => `${i + 1}=127.0.0.1:${raft}/127.0.0.1:${http}`)
+      .join(',');
+    const nodes = places.map(({ http, raft }, i) => {
+      const env = {
+        QUEEN_RAFT_REPLICATOR: 'raft',
+        QUEEN_RAFT_NODE_ID: String(i + 1),
+        QUEEN_RAFT_PEERS: peers,
+        QUEEN_RAFT_LISTEN: `127.0.0.1:${raft}`,
+        QUEEN_RAFT_TOKEN: 'bench',
+      };
+      const place = {
+        directory: join(this.directory, `node-${i + 1}`),
+        ...{ port: http, logFile: this.brokerLog, env },
+        nodeFlags: [...this.nodeFlags, ...this.profiling(`node-${i + 1}`)],
+      };
+      return this.keep(ServerProcess.spawn(brokerCommand(place)));
+    });
+    await Promise.all(nodes.map((node) => node.ready(BOOT_MS)));
+    return nodes;
   }
 
   async baseline(): Promise<ServerProcess> {
