@@ -7,7 +7,7 @@ import type { BuiltAuth } from './auth/build.js';
 import type { QueenConfig } from './config/index.js';
 import { ConfigModule } from './config/index.js';
 import { ConsumerGroupsModule } from './consumer-groups/consumer-groups.module.js';
-import { CoordinatorsModule } from './coordinators/coordinators.module.js';
+import { CoordinatorsModule } from './coordinators/index.js';
 import { DashboardModule } from './dashboard/dashboard.module.js';
 import { DlqModule } from './dlq/dlq.module.js';
 import { EphemeralModule } from './ephemeral/ephemeral.module.js';

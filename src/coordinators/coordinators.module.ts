@@ -12,13 +12,16 @@ import { Dispatcher } from './dispatcher/dispatcher.js';
 import { KvExpirySweeper } from './kv-expiry/kv-expiry-sweeper.js';
 import { buildTimerSweeper } from './timers/index.js';
 import { attachRetention } from './retention/attach-retention.js';
+import { SweepFigures } from './sweep-figures.js';
 import { TraceSweeper } from './traces/trace-sweeper.js';
 
 const TICK_MS = 10;
 const CONFLICT_LOG_MS = 60_000;
 
-@Module({ imports: [RaftModule] })
+@Module({ imports: [RaftModule], providers: [SweepFigures], exports: [SweepFigures] })
 export class CoordinatorsModule implements OnModuleInit {
+  @Inject(SweepFigures) private readonly figures!: SweepFigures;
+
   constructor(
     @Inject(Groups) private readonly groups: Groups,
     @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
@@ -74,7 +77,10 @@ export class CoordinatorsModule implements OnModuleInit {
     const { sweepMs, sweepLimit: limit } = this.config.kv;
     const logger = this.logger.child('kv');
     const log = (event: string, fields: object): void => logger.warn(event, { ...fields });
-    this.groups.attachCoordinator((host) => new KvExpirySweeper(host, { sweepMs, limit, log }));
+    const { figures } = this;
+    this.groups.attachCoordinator(
+      (host) => new KvExpirySweeper(host, { sweepMs, limit, log, figures, monotonicMs }),
+    );
   }
 
   private attachTimerSweeper(mint: UuidMint): void {
@@ -85,7 +91,7 @@ export class CoordinatorsModule implements OnModuleInit {
     };
     this.groups.attachCoordinator((host) =>
       buildTimerSweeper(host, this.config, {
-        ...{ limits, mint },
+        ...{ limits, mint, figures: this.figures },
         log: (event, fields) => log.warn(event, fields),
       }),
     );

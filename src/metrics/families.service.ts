@@ -4,6 +4,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { monotonicMs, QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
+import { SweepFigures } from '../coordinators/index.js';
 import { Admission } from '../http/admission.js';
 import { EphemeralFigures } from '../http/ephemeral-figures.js';
 import { Traffic } from '../http/traffic.js';
@@ -18,6 +19,7 @@ import { processFamilies } from './families/process.js';
 import { popLagFamily, queueFamilies } from './families/queues.js';
 import { raftFamilies, timingFamilies } from './families/raft.js';
 import { stateFamilies } from './families/state.js';
+import { sweeperFamilies } from './families/sweepers.js';
 import type { Family } from './family.js';
 import { registerFamily } from './family.js';
 import { METRICS_REGISTRY } from './registry.module.js';
@@ -29,6 +31,7 @@ export class FamiliesService {
   @Inject(Readiness) private readonly readiness!: Readiness;
   @Inject(Traffic) private readonly traffic!: Traffic;
   @Inject(StateTraffic) private readonly state!: StateTraffic;
+  @Inject(SweepFigures) private readonly sweeps!: SweepFigures;
   @Inject(EphemeralFigures) private readonly ephemeral!: EphemeralFigures;
   @Inject(Admission) private readonly admission!: Admission;
   @Inject(EventLoopLag) private readonly lag!: EventLoopLag;
@@ -56,6 +59,7 @@ export class FamiliesService {
       ...raftFamilies(groups, this.readiness),
       ...consumptionFamilies(groups),
       ...stateFamilies(this.state),
+      ...sweeperFamilies(this.sweeps),
       ...queueFamilies(groups, conflated),
       popLagFamily(this.traffic.queues),
       ...ephemeralFamilies(this.ephemeral),

@@ -5,6 +5,7 @@
 import { Module, type NestModule } from '@nestjs/common';
 import { PrometheusModule } from '@willsoto/nestjs-prometheus';
 import type { Registry } from 'prom-client';
+import { CoordinatorsModule } from '../coordinators/index.js';
 import { QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
 import { StatePlaneModule } from '../preparation/state-plane.module.js';
 import { Groups, RaftModule, Readiness } from '../raft/index.js';
@@ -16,6 +17,7 @@ import { METRICS_REGISTRY, RegistryModule } from './registry.module.js';
 
 @Module({
   imports: [
+    CoordinatorsModule,
     RaftModule,
     RegistryModule,
     StatePlaneModule,

@@ -53,6 +53,13 @@ const ALWAYS: Readonly<Record<string, string>> = {
   queen_locks_ops_total: 'counter',
   queen_locks_op_duration_milliseconds: 'gauge',
   queen_timers_schedule_rejected_total: 'counter',
+  queen_timers_fired_total: 'counter',
+  queen_timers_fire_failures_total: 'counter',
+  queen_timers_dlq_total: 'counter',
+  queen_timers_fire_lag_seconds: 'summary',
+  queen_timers_oldest_late_seconds: 'gauge',
+  queen_sweeper_rows_total: 'counter',
+  queen_sweeper_cycle_milliseconds: 'gauge',
   queen_http_request_duration_seconds: 'histogram',
 };
 

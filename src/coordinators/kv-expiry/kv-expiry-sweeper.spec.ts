@@ -5,6 +5,7 @@ import type { KvSweepOutcome } from '../../machine/commands/kv.js';
 import type { GroupView } from '../../raft/index.js';
 import { MachineHarness, SECOND, TENANT } from '../../../test/support/machine-harness.js';
 import { kv, put } from '../../../test/support/kv-commands.js';
+import { SweepFigures } from '../sweep-figures.js';
 import { KvExpirySweeper } from './kv-expiry-sweeper.js';
 import type { KvExpiryHost } from './kv-expiry-sweeper.js';
 
@@ -59,7 +60,9 @@ describe('the expiry sweeper', () => {
     jest.useFakeTimers();
     host = new Host();
     const log = (event: string): void => void host.lines.push(event);
-    sweeper = new KvExpirySweeper(host, { sweepMs: 1000, limit: 2, log });
+    const figures = new SweepFigures();
+    const monotonicMs = (): number => Date.now();
+    sweeper = new KvExpirySweeper(host, { sweepMs: 1000, limit: 2, log, figures, monotonicMs });
     sweeper.start();
   });
 

@@ -3,11 +3,13 @@
  * oldest rows of the expiry index with the versions it saw. The machine judges each again, so a late or
  * repeated proposal does nothing. Expired keys are invisible without it; it only gives their space back.
  */
+import { CommandKind } from '../../machine/commands/catalogue.js';
 import { encodeKvSweep } from '../../machine/commands/index.js';
 import type { KvSweepCandidate } from '../../machine/commands/index.js';
 import { kvDueRange, kvExpiresAt, kvExpiryVersion } from '../../machine/tables/kv-keys.js';
 import { decodeKvExpiryRow } from '../../machine/tables/kv-rows.js';
 import type { CoordinatorHost, CoordinatorPort } from '../../raft/index.js';
+import type { SweepFigures } from '../sweep-figures.js';
 
 /** Bytes of one sweep command, whatever the number of rows allowed. */
 const MAX_COMMAND_BYTES = 256 * 1024;
@@ -19,6 +21,8 @@ export type KvExpiryHost = Pick<CoordinatorHost, 'view' | 'propose' | 'nowMicros
 export interface KvExpiryOptions {
   readonly sweepMs: number;
   readonly limit: number;
+  readonly figures: SweepFigures;
+  readonly monotonicMs: () => number;
   log(event: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
@@ -60,9 +64,13 @@ export class KvExpirySweeper implements CoordinatorPort {
   }
 
   private async sweep(): Promise<void> {
+    const { figures, monotonicMs } = this.options;
+    const beganMs = monotonicMs();
     const candidates = await this.due();
     if (candidates.length === 0 || this.timer === null) return;
-    await this.host.propose({ bytes: encodeKvSweep({ candidates }) });
+    const outcome = await this.host.propose({ bytes: encodeKvSweep({ candidates }) });
+    if (outcome.kind === CommandKind.KvSweep) figures.rows.expiry += outcome.removed;
+    figures.cycleMs.expiry = monotonicMs() - beganMs;
   }
 
   /** The oldest rows that are due now. */

@@ -4,19 +4,21 @@ import type { UuidMint } from '../../common/uuid-v7.js';
 import type { QueenConfig } from '../../config/index.js';
 import { monotonicMs } from '../../config/index.js';
 import type { PushCommandLimits } from '../../machine/commands/catalogue.js';
+import type { SweepFigures } from '../sweep-figures.js';
 import { TimerSweeper } from './timer-sweeper.js';
 import type { SweeperHost, TimerSweeperOptions } from './timer-sweeper.js';
 
 export interface SweeperParts {
   readonly limits: PushCommandLimits;
   readonly mint: UuidMint;
+  readonly figures: SweepFigures;
   readonly log: TimerSweeperOptions['log'];
 }
 
 export function buildTimerSweeper(
   host: SweeperHost,
   { kv, planner }: QueenConfig,
-  { limits, mint, log }: SweeperParts,
+  { limits, mint, figures, log }: SweeperParts,
 ): TimerSweeper {
   return new TimerSweeper(host, {
     tickMs: kv.timerTickMs,
@@ -32,7 +34,7 @@ export function buildTimerSweeper(
     crc: (bytes, start, end) => crc32(bytes.subarray(start, end)),
     mintId: () => mint.mint(),
     isOn: () => host.tables.controls.isOn('timersFire'),
-    ...{ limits, log, monotonicMs },
+    ...{ limits, figures, log, monotonicMs },
   });
 }
 

@@ -11,6 +11,7 @@ import { DEFAULTS, MachineHarness, TENANT } from '../../../test/support/machine-
 import { RULES, TimerScene } from '../../../test/support/timer-scene.js';
 import type { SweeperHost, TimerSweeperOptions } from './timer-sweeper.js';
 import { TimerSweeper } from './timer-sweeper.js';
+import { SweepFigures } from '../sweep-figures.js';
 
 const BASE = 1_700_000_000_000_000;
 
@@ -93,12 +94,14 @@ class Host implements SweeperHost {
 interface Running {
   readonly host: Host;
   readonly sweeper: TimerSweeper;
+  readonly figures: SweepFigures;
 }
 
 const running: TimerSweeper[] = [];
 
 function start(changes: Partial<TimerSweeperOptions> = {}): Running {
   const host = new Host();
+  const figures = new SweepFigures();
   const sweeper = new TimerSweeper(host, {
     ...{ tickMs: 50, batch: 4, maxBytes: 1_000_000, entryMaxBytes: 10_000_000 },
     limits: { defaults: DEFAULTS, windowMinSeconds: 900 },
@@ -107,12 +110,13 @@ function start(changes: Partial<TimerSweeperOptions> = {}): Running {
     mintId: () => host.harness.mint(),
     monotonicMs: () => Date.now(),
     isOn: () => true,
+    figures,
     log: () => undefined,
     ...changes,
   });
   sweeper.start();
   running.push(sweeper);
-  return { host, sweeper };
+  return { host, sweeper, figures };
 }
 
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
@@ -165,7 +169,7 @@ describe('the timer sweeper', () => {
   });
 
   it('works a backlog off in bounded steps, oldest first', async () => {
-    const { host, sweeper } = start();
+    const { host, sweeper, figures } = start();
     sweeper.stop();
     const keys = Array.from({ length: 10 }, (_, i) => `k${i}`);
     host.schedule(...keys.map((key, i) => host.scene.schedule(key, 1 + i / 10, { txn: key })));
@@ -174,7 +178,8 @@ describe('the timer sweeper', () => {
     await pass(20);
     expect(host.proposed).toHaveLength(3);
     expect([host.scene.appended(), host.scene.timers()]).toEqual([10, 0]);
-    expect(sweeper.figures()).toMatchObject({ fired: 10, failed: 0 });
+    expect(figures).toMatchObject({ appended: 10, failures: { permanent: 0, transient: 0 } });
+    expect([figures.rows.timers, figures.fireLag.count]).toEqual([10, 10]);
   });
 
   it('bounds a step in bytes; one timer always goes', async () => {
@@ -195,7 +200,7 @@ describe('the timer sweeper', () => {
   });
 
   it('fails what fits no entry, for good at last', async () => {
-    const { host, sweeper } = start({ entryMaxBytes: 70_000 });
+    const { host, figures } = start({ entryMaxBytes: 70_000 });
     host.schedule(host.scene.schedule('k', 1, { payload: 'x'.repeat(50_000) }));
     await pass(1_010);
     expect(host.scene.row('k')).toMatchObject({
@@ -204,7 +209,7 @@ describe('the timer sweeper', () => {
     });
     await pass(20_000);
     expect([host.scene.appended(), host.scene.timers()]).toEqual([0, 0]);
-    expect(sweeper.figures()).toMatchObject({ failed: 3, deadLettered: 1 });
+    expect(figures).toMatchObject({ failures: { permanent: 4 }, deadLettered: 1, appended: 0 });
   });
 
   it('puts two of one transactionId in groups of their own', async () => {

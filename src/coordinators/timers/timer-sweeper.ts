@@ -12,6 +12,7 @@ import { isInline, timerDue } from '../../machine/tables/timer-row.js';
 import type { CoordinatorHost, CoordinatorPort } from '../../raft/index.js';
 import type { PendingTimer } from '../../reads/timers.js';
 import { dueTimers } from '../../reads/timers.js';
+import type { SweepFigures } from '../sweep-figures.js';
 import { failCommand, fireCommand } from './fire-plan.js';
 import type { FireRules, ReadyTimer } from './fire-plan.js';
 
@@ -28,17 +29,10 @@ export interface TimerSweeperOptions extends FireRules {
   /** A command larger than this fits no entry. */
   readonly entryMaxBytes: number;
   readonly monotonicMs: () => number;
+  readonly figures: SweepFigures;
   /** False while the operator holds fires back. */
   readonly isOn: () => boolean;
   readonly log: (event: string, fields: Readonly<Record<string, unknown>>) => void;
-}
-
-/** What was done since the process started. */
-export interface SweeperFigures {
-  readonly fired: number;
-  readonly duplicates: number;
-  readonly failed: number;
-  readonly deadLettered: number;
 }
 
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -69,7 +63,7 @@ interface Loaded {
   }[];
 }
 
-type Counts = { -readonly [name in keyof SweeperFigures]: number } & { skipped: number };
+type Counts = Record<(typeof COUNTED)[number], number>;
 
 export class TimerSweeper implements CoordinatorPort {
   private running = false;
@@ -84,17 +78,14 @@ export class TimerSweeper implements CoordinatorPort {
   /** Counts starts: a step that outlives its leadership changes nothing. */
   private epoch = 0;
   private fruitless = 0;
-  private readonly totals: Counts = newCounts();
+  /** Of 0, the bound a leader starts with, nobody knows. */
+  private readonly late = (): number =>
+    this.nextDue === 0 ? 0 : Math.max(0, this.host.nowMicros() - this.nextDue);
 
   constructor(
     private readonly host: SweeperHost,
     private readonly options: TimerSweeperOptions,
   ) {}
-
-  figures(): SweeperFigures {
-    const { fired, duplicates, failed, deadLettered } = this.totals;
-    return { fired, duplicates, failed, deadLettered };
-  }
 
   start(): void {
     if (this.running || this.options.tickMs === 0) return;
@@ -102,6 +93,7 @@ export class TimerSweeper implements CoordinatorPort {
     this.epoch += 1;
     this.stepping = false;
     this.nextDue = 0;
+    this.options.figures.lateness.add(this.late);
     this.unlisten = this.host.listen({
       timerDue: (due) => this.onDue(due),
       switched: (name) => {
@@ -115,6 +107,7 @@ export class TimerSweeper implements CoordinatorPort {
     if (!this.running) return;
     this.running = false;
     this.epoch += 1;
+    this.options.figures.lateness.delete(this.late);
     this.unlisten?.();
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
@@ -170,6 +163,7 @@ export class TimerSweeper implements CoordinatorPort {
       if (step.more) this.lastStepMs = -Infinity;
     } catch (error) {
       if (this.epoch !== epoch) return;
+      this.options.figures.failures.transient += 1;
       this.options.log('timer step failed, tried again', { error: String(error) });
       this.nextDue = Math.min(this.nextDue, from);
       this.pause();
@@ -187,6 +181,7 @@ export class TimerSweeper implements CoordinatorPort {
     const taken = withinBytes(due.timers, this.options.maxBytes);
     const left = due.timers[taken.length];
     const counts = await this.propose(taken);
+    this.note(taken, counts);
     const settled = counts.fired + counts.duplicates + counts.failed + counts.deadLettered;
     // One that was not what it seemed has changed meanwhile: look again.
     const again = counts.skipped > 0 ? from : NEVER;
@@ -211,8 +206,22 @@ export class TimerSweeper implements CoordinatorPort {
     const outcomes = await Promise.all(commands.map((bytes) => this.host.propose({ bytes })));
     const counts = newCounts();
     for (const outcome of outcomes) add(counts, outcome);
-    for (const name of COUNTED) this.totals[name] += counts[name];
     return counts;
+  }
+
+  private note(taken: readonly PendingTimer[], counts: Counts): void {
+    if (taken.length === 0) return;
+    const { figures, monotonicMs } = this.options;
+    const nowMs = monotonicMs();
+    const now = this.host.nowMicros();
+    figures.appended += counts.fired;
+    figures.duplicates += counts.duplicates;
+    figures.failures.permanent += counts.failed + counts.deadLettered;
+    figures.deadLettered += counts.deadLettered;
+    figures.rows.timers += taken.length - counts.skipped;
+    figures.cycleMs.timers = nowMs - this.lastStepMs;
+    if (counts.fired === 0) return;
+    for (const { row } of taken) figures.fireLag.observe(now - timerDue(row), nowMs);
   }
 
   private async load(timers: readonly PendingTimer[]): Promise<Loaded> {

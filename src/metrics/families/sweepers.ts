@@ -1,0 +1,68 @@
+/** Families of the leader's sweepers: due timers and expired keys. A follower's stand still. */
+import type { SweepFigures } from '../../coordinators/index.js';
+import { SWEEP_PHASES } from '../../coordinators/index.js';
+import type { Family, Sample } from '../family.js';
+
+const MICROS_PER_SECOND = 1_000_000;
+
+export function sweeperFamilies(figures: SweepFigures): readonly Family[] {
+  return [
+    {
+      kind: 'counter',
+      name: 'queen_timers_fired_total',
+      labels: ['result'],
+      help: 'Timers that ended: their message was appended, or was a duplicate in its partition.',
+      read: () => [
+        { labels: { result: 'appended' }, value: figures.appended },
+        { labels: { result: 'duplicate' }, value: figures.duplicates },
+      ],
+    },
+    {
+      kind: 'counter',
+      name: 'queen_timers_fire_failures_total',
+      labels: ['class'],
+      help: 'Fire steps that failed and are tried again, and timers that lost an attempt.',
+      read: () =>
+        Object.entries(figures.failures).map(([name, value]) => ({
+          ...{ labels: { class: name }, value },
+        })),
+    },
+    {
+      kind: 'counter',
+      name: 'queen_timers_dlq_total',
+      help: 'Timers that became dead letters.',
+      read: () => figures.deadLettered,
+    },
+    {
+      kind: 'summary',
+      name: 'queen_timers_fire_lag_seconds',
+      help: 'From the due instant of a timer to its fire.',
+      unit: 1 / MICROS_PER_SECOND,
+      read: () => figures.fireLag,
+    },
+    {
+      kind: 'gauge',
+      name: 'queen_timers_oldest_late_seconds',
+      help: 'How long the oldest timer that is due has been waiting; 0 when none is.',
+      read: () => figures.oldestLateMicros() / MICROS_PER_SECOND,
+    },
+    {
+      kind: 'counter',
+      name: 'queen_sweeper_rows_total',
+      labels: ['phase'],
+      help: 'Timers fired, moved or filed, and expired keys removed.',
+      read: () => phases(figures.rows),
+    },
+    {
+      kind: 'gauge',
+      name: 'queen_sweeper_cycle_milliseconds',
+      labels: ['phase'],
+      help: 'Duration of the last step that had something to do.',
+      read: () => phases(figures.cycleMs),
+    },
+  ];
+}
+
+function phases(numbers: Readonly<Record<(typeof SWEEP_PHASES)[number], number>>): Sample[] {
+  return SWEEP_PHASES.map((phase) => ({ labels: { phase }, value: numbers[phase] }));
+}
