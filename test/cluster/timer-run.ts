@@ -10,20 +10,30 @@ const PARTITIONS = 16;
 const OPS_PER_CALL = 200;
 const CALL_RETRY_MS = 100;
 const CALL_TIMEOUT_MS = 10_000;
-const LEAD_MS = 3_000;
+/** Timers are scheduled by so many calls at a time. */
+const WRITERS = 4;
 const CANCEL_EVERY = 10;
+/** Every other of them while timers fire, so that fires and cancels race. */
+const CANCEL_PAUSE_MS = 20;
+const RACING_OPS = 10;
 const PAYLOAD = Buffer.from('{"n":1}').toString('base64');
 
 export interface TimerRunOptions {
   readonly timers: number;
   readonly seconds: number;
   readonly kills: number;
+  /** The first is due this long after the first call; all should be scheduled by then. */
+  readonly leadMs: number;
   /** Everything has to be there this long after the last due instant. */
   readonly settleMs: number;
 }
 
 export interface TimerRunReport {
   readonly scheduled: number;
+  /** From the first due instant to the last. */
+  readonly spanSeconds: number;
+  /** Scheduling took this long. */
+  readonly scheduleSeconds: number;
   readonly cancelled: number;
   readonly fired: number;
   /** Sorted, ms. */
@@ -46,6 +56,8 @@ interface Result {
 export class TimerRun {
   private readonly known = new Map<string, Known>();
   private node = 0;
+  private dueFromMs = 0;
+  private scheduleMs = 0;
 
   constructor(
     private readonly cluster: ClusterProcesses,
@@ -55,8 +67,20 @@ export class TimerRun {
   async run(): Promise<TimerRunReport> {
     const { cluster, options } = this;
     await cluster.leader(cluster.ids, 60_000);
+    const began = performance.now();
+    this.dueFromMs = began + options.leadMs;
     await this.scheduleAll();
-    await this.cancelSome();
+    this.scheduleMs = performance.now() - began;
+    const marked = [...this.known.keys()].filter((_, i) => i % CANCEL_EVERY === CANCEL_EVERY - 1);
+    await this.cancel(
+      marked.filter((_, i) => i % 2 === 0),
+      0,
+    );
+    await pause(Math.max(this.dueFromMs - performance.now(), 0));
+    const racing = this.cancel(
+      marked.filter((_, i) => i % 2 === 1),
+      CANCEL_PAUSE_MS,
+    );
     for (let i = 0; i < options.kills; i += 1) {
       await pause((options.seconds * 1000) / (options.kills + 1));
       const leader = await cluster.leader();
@@ -69,32 +93,44 @@ export class TimerRun {
       cluster.node(leader).start();
     }
     await cluster.leader(cluster.ids, 60_000);
+    await racing;
     return this.audit(await this.collect());
   }
 
   private async scheduleAll(): Promise<void> {
-    const { timers, seconds } = this.options;
-    for (let first = 0; first < timers; first += OPS_PER_CALL) {
-      const size = Math.min(OPS_PER_CALL, timers - first);
-      const { results } = await this.call(
-        Array.from({ length: size }, (_, i) => ({
-          ...{ op: 'schedule', queue: QUEUE, timerKey: `k${first + i}`, txn: `k${first + i}` },
-          partition: `p${(first + i) % PARTITIONS}`,
-          delayMs: LEAD_MS + ((first + i) / timers) * seconds * 1000,
-          payload: PAYLOAD,
-        })),
-      );
-      for (const { timerKey, deliverAt } of results) {
-        this.known.set(timerKey, { deliverAt: micros(deliverAt ?? ''), cancelled: 'no' });
+    let next = 0;
+    const writer = async (): Promise<void> => {
+      while (next < this.options.timers) {
+        const first = next;
+        next += OPS_PER_CALL;
+        await this.scheduleFrom(first);
       }
+    };
+    await Promise.all(Array.from({ length: WRITERS }, writer));
+  }
+
+  private async scheduleFrom(first: number): Promise<void> {
+    const { timers, seconds } = this.options;
+    const leftMs = this.dueFromMs - performance.now();
+    const size = Math.min(OPS_PER_CALL, timers - first);
+    const { results } = await this.call(
+      Array.from({ length: size }, (_, i) => ({
+        ...{ op: 'schedule', queue: QUEUE, timerKey: `k${first + i}`, txn: `k${first + i}` },
+        partition: `p${(first + i) % PARTITIONS}`,
+        delayMs: leftMs + ((first + i) / timers) * seconds * 1000,
+        payload: PAYLOAD,
+      })),
+    );
+    for (const { timerKey, deliverAt } of results) {
+      this.known.set(timerKey, { deliverAt: micros(deliverAt ?? ''), cancelled: 'no' });
     }
   }
 
-  private async cancelSome(): Promise<void> {
-    const keys = [...this.known.keys()].filter((_, i) => i % CANCEL_EVERY === CANCEL_EVERY - 1);
-    for (let first = 0; first < keys.length; first += OPS_PER_CALL) {
+  private async cancel(keys: readonly string[], pauseMs: number): Promise<void> {
+    const size = pauseMs > 0 ? RACING_OPS : OPS_PER_CALL;
+    for (let first = 0; first < keys.length; first += size) {
       const operations = keys
-        .slice(first, first + OPS_PER_CALL)
+        .slice(first, first + size)
         .map((timerKey) => ({ op: 'cancel', queue: QUEUE, timerKey }));
       const { results, retried } = await this.call(operations);
       for (const { timerKey, status } of results) {
@@ -103,6 +139,7 @@ export class TimerRun {
         if (status === 'cancelled') timer.cancelled = 'yes';
         else if (retried) timer.cancelled = 'maybe';
       }
+      if (pauseMs > 0) await pause(pauseMs);
     }
   }
 
@@ -139,7 +176,7 @@ export class TimerRun {
   private async collect(): Promise<Map<string, number[]>> {
     const stamps = new Map<string, number[]>();
     const wanted = [...this.known.values()].filter(({ cancelled }) => cancelled === 'no').length;
-    const until = performance.now() + LEAD_MS + this.options.seconds * 1000 + this.options.settleMs;
+    const until = this.dueFromMs + this.options.seconds * 1000 + this.options.settleMs;
     const path = `/api/v1/pop/queue/${QUEUE}?batch=1000&partitions=16&consumerGroup=audit&subscriptionMode=all&autoAck=true`;
     for (let empty = 0; empty < 5 && performance.now() < until;) {
       const answer = await this.request(path);
@@ -174,7 +211,12 @@ export class TimerRun {
       }
     }
     lateMs.sort((a, b) => a - b);
-    return { scheduled: this.known.size, cancelled, fired: lateMs.length, lateMs, violations };
+    const due = [...this.known.values()].map(({ deliverAt }) => deliverAt);
+    const span = due.reduce((a, b) => Math.max(a, b), 0) - due.reduce((a, b) => Math.min(a, b));
+    return {
+      ...{ scheduled: this.known.size, cancelled, fired: lateMs.length, lateMs, violations },
+      ...{ spanSeconds: span / 1_000_000, scheduleSeconds: this.scheduleMs / 1000 },
+    };
   }
 }
 

@@ -60,9 +60,14 @@ export function pushCommand(
   return { bytes: builder.build(TENANT) };
 }
 
-export function registerCommand(queue: string, group: string): PreparedCommand {
+export function registerCommand(
+  queue: string,
+  group: string,
+  defaults: Partial<typeof DEFAULTS> = {},
+): PreparedCommand {
   const bytes = encodeRegister(TENANT, {
-    ...{ queue, group, createQueue: true, defaults: DEFAULTS, mode: StartMode.All },
+    ...{ queue, group, createQueue: true, mode: StartMode.All },
+    defaults: { ...DEFAULTS, ...defaults },
     ...{ instant: 0 as never, conflation: false, namespace: '', task: '' },
   });
   return { bytes };

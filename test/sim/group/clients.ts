@@ -6,7 +6,7 @@ import { QueenError } from '../../../src/common/errors.js';
 import { CommandKind } from '../../../src/machine/commands/catalogue.js';
 import type { GrantedRange, GrantOutcome } from '../../../src/machine/commands/catalogue.js';
 import type { ClusterGroup } from '../../../src/raft/group/cluster/cluster-group.js';
-import type { PopRequest } from '../../../src/raft/group/group.js';
+import type { PopRequest, PreparedCommand } from '../../../src/raft/group/group.js';
 import {
   ackCommand,
   asPush,
@@ -17,6 +17,7 @@ import {
 import type { Prng } from '../core/prng.js';
 import type { Oracle } from './oracle.js';
 import type { SimNode } from './sim-node.js';
+import { INBOX, inboxCommand, LEDGER_GROUP, ledgerCommand, verdictOf } from './transactions.js';
 import type { VirtualTime } from './virtual-time.js';
 
 export const QUEUE = 'orders';
@@ -34,9 +35,14 @@ export interface ClientsOptions {
 }
 
 export class Clients {
-  readonly counts = { pushes: 0, pops: 0, grants: 0, acks: 0, reads: 0, errors: 0, open: 0 };
+  readonly counts = {
+    ...{ pushes: 0, pops: 0, grants: 0, acks: 0, reads: 0, errors: 0, open: 0 },
+    ...{ transactions: 0, rollbacks: 0 },
+  };
   stopped = false;
   private nextId = 1;
+  /** Inputs whose transaction was answered with yes. */
+  private readonly settled = new Set<number>();
 
   constructor(private readonly options: ClientsOptions) {}
 
@@ -58,10 +64,14 @@ export class Clients {
   }
 
   async register(): Promise<void> {
+    await this.submitUntilDone(registerCommand(QUEUE, GROUP));
+    // An input leaves the inbox with its transaction alone.
+    await this.submitUntilDone(registerCommand(INBOX, LEDGER_GROUP, { retryLimit: 1_000_000 }));
+  }
+
+  private async submitUntilDone(command: PreparedCommand): Promise<void> {
     for (;;) {
-      const done = await this.attempt((group) =>
-        group.submit(registerCommand(QUEUE, GROUP), this.within(3_000)),
-      );
+      const done = await this.attempt((group) => group.submit(command, this.within(3_000)));
       if (done !== null) return;
       await this.options.time.sleep(100_000);
     }
@@ -80,7 +90,8 @@ export class Clients {
   private act(): Promise<void> {
     const { prng } = this.options;
     const choice = prng.next();
-    if (choice < 0.45) return this.push();
+    if (choice < 0.35) return this.push();
+    if (choice < 0.5) return this.transact();
     if (choice < 0.85) return this.popAndAck(false);
     return this.read();
   }
@@ -111,6 +122,54 @@ export class Clients {
       oracle.note(`pushed ${ids[0]}`);
       return;
     }
+  }
+
+  /** One more input, and the transaction of the first that is free. */
+  private async transact(): Promise<void> {
+    const { prng } = this.options;
+    const input = inboxCommand(`i${this.nextId++}`);
+    await this.attempt((group) => group.submit(input, this.within(500 + prng.below(2_000))));
+    const request = popRequest(false, 1, { queue: INBOX, group: LEDGER_GROUP });
+    const answer = await this.attempt((group) =>
+      group.pop(request, this.within(200 + prng.below(2_000))),
+    );
+    const grant = answer?.grant ?? null;
+    for (const range of grant?.ranges ?? []) {
+      if (grant !== null) await this.settle(grant, range);
+    }
+  }
+
+  /** First, sometimes, one that must lose; then the one that counts, until it is answered. */
+  private async settle(grant: GrantOutcome, range: GrantedRange): Promise<void> {
+    const { oracle, prng, time } = this.options;
+    const trap = prng.pick(['none', 'key', 'duplicate'] as const);
+    const isTrap = trap === 'key' || (trap === 'duplicate' && range.firstOffset > 0);
+    if (isTrap) {
+      const lost = await this.submitTransaction(ledgerCommand(grant, range, trap));
+      if (lost === 'done') oracle.fail(`a transaction with a part that loses (${trap}) was done`);
+      if (lost !== null) this.counts.rollbacks += 1;
+    }
+    const command = ledgerCommand(grant, range, 'none');
+    for (let tries = 0; tries < 8; tries += 1) {
+      const verdict = await this.submitTransaction(command);
+      if (verdict === null) {
+        await time.sleep(prng.below(200_000));
+        continue;
+      }
+      oracle.note(`transaction ${range.firstOffset} ${verdict}`);
+      if (verdict !== 'done') return;
+      if (this.settled.has(range.firstOffset)) oracle.fail(`${range.firstOffset} was done twice`);
+      this.settled.add(range.firstOffset);
+      this.counts.transactions += 1;
+      return;
+    }
+  }
+
+  private submitTransaction(command: PreparedCommand): Promise<string | null> {
+    const { prng } = this.options;
+    return this.attempt(async (group) =>
+      verdictOf(await group.submit(command, this.within(500 + prng.below(2_000)))),
+    );
   }
 
   private async popAndAck(patient: boolean): Promise<void> {
@@ -208,15 +267,18 @@ export class Clients {
   }
 }
 
-function popRequest(wait: boolean, maxMessages: number): PopRequest {
+function popRequest(
+  wait: boolean,
+  maxMessages: number,
+  from: Pick<PopRequest, 'queue' | 'group'> = { queue: QUEUE, group: GROUP },
+): PopRequest {
   return {
     tenant: TENANT,
     scope: 'queue',
-    queue: QUEUE,
+    ...from,
     partition: '',
     namespace: '',
     task: '',
-    group: GROUP,
     maxMessages,
     maxPartitions: 2,
     leaseSeconds: LEASE_SECONDS,

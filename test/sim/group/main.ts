@@ -48,7 +48,8 @@ function line({
   crashes,
   counts,
 }: SimReport): string {
-  const { pushes, grants, acks, reads } = counts;
-  const done = JSON.stringify({ elections, crashes, pushes, grants, acks, reads });
+  const { pushes, grants, acks, reads, transactions, rollbacks } = counts;
+  const work = { pushes, grants, acks, reads, transactions, rollbacks };
+  const done = JSON.stringify({ elections, crashes, ...work });
   return `seed ${seed} ${hash.slice(0, 12)} ${simulatedSeconds.toFixed(1)} s ${events} events ${done}`;
 }

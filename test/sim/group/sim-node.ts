@@ -8,6 +8,7 @@ import { UuidMint } from '../../../src/common/uuid-v7.js';
 import { Dispatcher } from '../../../src/coordinators/dispatcher/dispatcher.js';
 import { encodeClaim } from '../../../src/machine/commands/index.js';
 import { MACHINE_VERSION, type Machine } from '../../../src/machine/machine.js';
+import type { Tables } from '../../../src/machine/tables/tables.js';
 import { ClusterGroup } from '../../../src/raft/group/cluster/cluster-group.js';
 import type { ClusterTiming } from '../../../src/raft/group/cluster/cluster-parts.js';
 import {
@@ -51,7 +52,10 @@ export interface SimNodeOptions {
     node: number,
     entry: Parameters<Machine['execute']>[0],
     machine: Machine,
+    tables: Tables,
   ) => void;
+  /** Sees what a boot brought back, before it takes part. */
+  readonly opened?: (node: number, tables: Tables) => void;
 }
 
 export class SimNode {
@@ -95,7 +99,7 @@ export class SimNode {
       isDead: () => this.life !== life,
     });
     const machine = createMachineParts({ rows: store, ids, windowMinSeconds: 900 });
-    this.watchApply(machine.machine);
+    this.watchApply(machine.machine, machine.tables);
     const group = new ClusterGroup({
       ...{ store, ids, tailIndex, log, timing, wal, machine },
       rows: store,
@@ -128,6 +132,7 @@ export class SimNode {
     this.wal = wal;
     this.attachDispatcher(group);
     await group.start();
+    if (this.life === life) this.options.opened?.(this.id, machine.tables);
   }
 
   /** The process dies; with `power` the machine does, and un-synced pages are kept or lost. */
@@ -192,12 +197,12 @@ export class SimNode {
     return prng.chance(0.02) ? prng.below(diskMicros * 20) : prng.below(diskMicros);
   }
 
-  private watchApply(machine: Machine): void {
+  private watchApply(machine: Machine, tables: Tables): void {
     const execute = machine.execute.bind(machine);
     machine.execute = (entry, outcomes, events): void => {
       // Seen before the outcomes leave, so that a check comes before whoever is answered.
       execute(entry, outcomes, events);
-      this.options.applied(this.id, entry, machine);
+      this.options.applied(this.id, entry, machine, tables);
     };
   }
 

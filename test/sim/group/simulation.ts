@@ -5,12 +5,14 @@
  */
 import { nodeId } from '../../../src/common/ids.js';
 import type { ClusterTiming } from '../../../src/raft/group/cluster/cluster-parts.js';
+import type { Tables } from '../../../src/machine/tables/tables.js';
 import type { GroupLog } from '../../../src/raft/group/ports.js';
 import { Prng } from '../core/prng.js';
 import { Clients } from './clients.js';
 import { Oracle, Violation } from './oracle.js';
 import { SimNetwork, type NetworkWeather } from './sim-network.js';
 import { SimNode } from './sim-node.js';
+import { halfDone } from './transactions.js';
 import { VirtualTime } from './virtual-time.js';
 
 const SECOND = 1_000_000;
@@ -98,7 +100,11 @@ class Simulation {
           connect: () => this.network.port(nodeId(id)),
           restart: (node) => this.reload(node),
           log: this.log(id),
-          applied: (node, entry, machine) => this.oracle.applied(node, entry, machine),
+          applied: (node, entry, machine, tables) => {
+            this.oracle.applied(node, entry, machine);
+            this.checkWhole(node, tables, `after entry ${entry.index}`);
+          },
+          opened: (node, tables) => this.checkWhole(node, tables, 'after its boot'),
         }),
     );
     this.clients = new Clients({ time, prng, nodes: this.nodes, oracle: this.oracle });
@@ -125,6 +131,12 @@ class Simulation {
       this.time.uninstall();
     }
     return this.report();
+  }
+
+  /** A transaction is there with all its parts, or with none. */
+  private checkWhole(node: number, tables: Tables, when: string): void {
+    const half = halfDone(tables);
+    if (half !== null) this.oracle.fail(`node ${node} has half a transaction ${when}: ${half}`);
   }
 
   private report(): SimReport {
