@@ -2,7 +2,7 @@
  * Transactions through three real processes (messages.md §8, G19, G20): any node takes them; while a
  * leader is killed in the middle every step happens wholly, and once, however often it is sent again.
  */
-import { ClusterProcesses } from '../support/cluster-processes.js';
+import { ClusterProcesses, pause } from '../support/cluster-processes.js';
 import { Calls, idsOf } from './calls.js';
 import type { Popped, Reply } from './calls.js';
 
@@ -40,6 +40,40 @@ describe('transactions on three nodes', () => {
     ],
     positions: [{ queue: out, partition: 'p', consumerGroup: 'reader', offset: 0 }],
   });
+
+  /** With a key, a counter and a timer: all of a step, or nothing. */
+  const wholeStep = (popped: Popped, input: string): object => {
+    const name = `of-${input}`;
+    const terms = { ns: 'steps', forever: true };
+    return {
+      ...step(popped, input, 'done'),
+      kv: [
+        { op: 'incr', key: 'count', delta: 1, ...terms },
+        { op: 'putIfAbsent', key: name, value: 1, required: true, ...terms },
+      ],
+      timers: [
+        {
+          ...{ op: 'schedule', queue: 'reminders', timerKey: name, txn: name },
+          ...{ delayMs: 3_600_000, payload: 'MQ==' },
+        },
+      ],
+    };
+  };
+
+  /** Steps by what each part of them left. */
+  const left = async (id: number): Promise<Record<string, number>> => {
+    const get = async (path: string): Promise<Record<string, number>> =>
+      (await (await fetch(cluster.url(id) + path)).json()) as Record<string, number>;
+    const listed = await calls.send(id, '/api/v1/kv', {
+      operations: [{ op: 'getPrefix', ns: 'steps', prefix: 'of-', limit: 1000, keysOnly: true }],
+    });
+    const [page] = (listed.body as { results: { rows: unknown[] }[] }).results;
+    return {
+      keys: page?.rows.length ?? -1,
+      count: (await get('/api/v1/kv/steps/count'))['value'] ?? -1,
+      timers: (await get('/api/v1/timers/reminders?mode=count&prefix=of-'))['count'] ?? -1,
+    };
+  };
 
   const run = (id: number, body: object): Promise<Reply> =>
     calls.send(id, '/api/v1/transaction', body);
@@ -86,7 +120,7 @@ describe('transactions on three nodes', () => {
     }
   });
 
-  it('does every step once while the leader is killed in the middle', async () => {
+  it('does every step once and whole while the leader, then every node is killed', async () => {
     const steps = 40;
     const inputs = Array.from({ length: steps }, (_, i) => `m-${i}`);
     const old = await cluster.leader();
@@ -97,11 +131,20 @@ describe('transactions on three nodes', () => {
     expect((await calls.send(old, '/api/v1/push', { items })).status).toBe(201);
 
     let killed = false;
+    let allKilled = false;
+    const killAll = async (): Promise<void> => {
+      const running = cluster.ids.map((id) => cluster.node(id)).filter((node) => node.isRunning);
+      const ends = running.map((node) => node.ended());
+      for (const node of running) node.killNow();
+      await Promise.all(ends);
+      for (const id of cluster.ids) cluster.node(id).start();
+    };
     const worker = async (at: number): Promise<void> => {
       for (let idle = 0; idle < 3;) {
         const reply = await calls.pop(at, 'work', 3_000).catch(() => null);
         const popped = reply?.status === 200 ? (reply.body as Popped) : null;
         if (popped === null) {
+          if (reply === null) await pause(50);
           idle += reply?.status === 204 ? 1 : 0;
           continue;
         }
@@ -111,13 +154,18 @@ describe('transactions on three nodes', () => {
     let done = 0;
     const settle = async (at: number, popped: Popped, input: string): Promise<void> => {
       for (;;) {
-        const sent = run(at, step(popped, input, 'done'));
+        const sent = run(at, wholeStep(popped, input));
         done += 1;
         if (done === steps / 4 && !killed) {
           killed = true;
           cluster.node(old).killNow();
         }
+        if (done >= steps / 2 && !allKilled) {
+          allKilled = true;
+          await killAll();
+        }
         const reply = await sent.catch(() => null);
+        if (reply === null) await pause(50);
         // Unknown: sent again until it says yes, or that it was done before.
         if (reply === null || reply.status !== 200) continue;
         const { success, reason } = verdictOf(reply);
@@ -126,15 +174,17 @@ describe('transactions on three nodes', () => {
       }
     };
     await Promise.all(others.map((at) => worker(at)));
-    expect(killed).toBe(true);
+    expect([killed, allKilled]).toEqual([true, true]);
 
     const [reader = 0] = others;
     expect((await calls.depth(reader, 'work')).body).toMatchObject({ pending: 0, processing: 0 });
     const results = await popAll(reader, 'done', steps);
     expect([...results].sort()).toEqual(inputs.map((id) => `of-${id}`).sort());
     expect((await calls.pop(reader, 'done')).status).toBe(204);
-    cluster.node(old).start();
     await cluster.leader(cluster.ids, 60_000);
+    for (const id of cluster.ids) {
+      expect(await left(id)).toEqual({ keys: steps, count: steps, timers: steps });
+    }
     expect((await calls.depth(old, 'work')).body).toMatchObject({ pending: 0 });
   });
 });

@@ -8,6 +8,7 @@ const PARTS = 'src/raft/group/cluster/parts.spec';
 const SHARED = 'src/raft/group/parts.spec';
 const CLUSTER = 'src/raft/group/cluster/cluster-group.spec';
 const LEASES = 'src/machine/apply/claim.spec';
+const TRANSACTIONS = 'src/machine/apply/transaction.spec';
 
 /** Files are below src/. */
 export const GROUP_MUTANTS: readonly Mutant[] = [
@@ -137,5 +138,13 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     find: 'return Math.max(known, late > DISTRUST_MS ? late : 0);',
     replace: 'return Math.min(0, known, late);',
     killedBy: [PARTS],
+  },
+  {
+    name: 'a transaction keeps its first part when a later one objects',
+    file: 'machine/apply/transaction.ts',
+    find: 'if (rollback !== null) return {',
+    replace:
+      'if (rollback !== null) work[0]?.part?.execute(work[0].body, {});\n      if (rollback !== null) return {',
+    killedBy: [TRANSACTIONS],
   },
 ];
