@@ -1,8 +1,9 @@
 /** Routes about this node's raft state: `GET /api/v1/raft/status` and `/liveness`. Never forwarded. */
-import { Controller, Get } from '@nestjs/common';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
 import { Access } from '../auth/access.js';
 import { ApiAnswer } from '../docs-api/index.js';
+import type { QueryValues } from '../http/query.js';
 import {
   LIVENESS_EXAMPLE,
   MEMBERS_EXAMPLE,
@@ -14,6 +15,13 @@ import {
 import { RaftMembersService } from './raft-members.service.js';
 import { RaftViewService } from './raft-view.service.js';
 
+const GROUP = {
+  name: 'group',
+  required: false,
+  description: 'Raft group the answer is about; an unknown one counts as group 0.',
+  schema: { type: 'integer' as const, minimum: 0, maximum: 63, default: 0 },
+};
+
 @ApiTags('operations')
 @Controller('api/v1/raft')
 export class RaftViewController {
@@ -24,6 +32,7 @@ export class RaftViewController {
 
   @Get('status')
   @Access('read-only')
+  @ApiQuery(GROUP)
   @ApiOperation({ summary: 'This node in its cluster', description: 'Of this node; never waits.' })
   @ApiAnswer({
     status: 200,
@@ -31,12 +40,13 @@ export class RaftViewController {
     type: RaftStatusDto,
     examples: { leader: STATUS_EXAMPLE },
   })
-  status(): RaftStatusDto {
-    return this.view.status();
+  status(@Query() query: QueryValues): RaftStatusDto {
+    return this.view.status(this.view.groupIn(query));
   }
 
   @Get('members')
   @Access('read-only')
+  @ApiQuery(GROUP)
   @ApiOperation({
     summary: 'Every member of the cluster',
     description: 'Each is asked with a limit of 1.5 s; one that is silent stays in the list.',
@@ -47,12 +57,13 @@ export class RaftViewController {
     type: RaftMembersDto,
     examples: { 'one away': MEMBERS_EXAMPLE },
   })
-  members(): Promise<RaftMembersDto> {
-    return this.memberBlocks.members();
+  members(@Query() query: QueryValues): Promise<RaftMembersDto> {
+    return this.memberBlocks.members(this.view.groupIn(query));
   }
 
   @Get('liveness')
   @Access('read-only')
+  @ApiQuery(GROUP)
   @ApiOperation({
     summary: 'When the leader heard each member',
     description: "The leader's own observation; another node serves its last copy, aged.",
@@ -63,7 +74,7 @@ export class RaftViewController {
     type: RaftLivenessDto,
     examples: { leader: LIVENESS_EXAMPLE },
   })
-  liveness(): RaftLivenessDto {
-    return this.view.liveness();
+  liveness(@Query() query: QueryValues): RaftLivenessDto {
+    return this.view.liveness(this.view.groupIn(query));
   }
 }

@@ -83,6 +83,24 @@ export class NodeBlockDto {
   @ApiProperty(TEXT_OR_NULL) readonly error!: string | null;
 }
 
+/** One of several raft groups on the node that was asked. */
+export class RaftGroupDto {
+  @ApiProperty(COUNT) readonly group!: number;
+  @ApiProperty({
+    type: 'string',
+    enum: ['leader', 'follower', 'candidate', 'learner', 'shutdown'],
+  })
+  readonly state!: string;
+
+  @ApiProperty(COUNT_OR_NULL) readonly leaderId!: number | null;
+  @ApiProperty(COUNT) readonly term!: number;
+  @ApiProperty(COUNT) readonly lastLogIndex!: number;
+  @ApiProperty(COUNT) readonly committedIndex!: number;
+  @ApiProperty(COUNT) readonly appliedIndex!: number;
+  @ApiProperty(COUNT) readonly durableIndex!: number;
+  @ApiProperty(TEXT_OR_NULL) readonly error!: string | null;
+}
+
 @ApiExtraModels(ReplicationDto, LogUsageDto)
 export class RaftStatusDto extends NodeBlockDto {
   @ApiProperty({
@@ -98,6 +116,13 @@ export class RaftStatusDto extends NodeBlockDto {
   @ApiProperty(COUNT) readonly self!: number;
   @ApiProperty(COUNT) readonly voters!: number;
   @ApiProperty({ type: 'boolean' }) readonly singleNode!: boolean;
+
+  @ApiProperty({
+    type: [RaftGroupDto],
+    required: false,
+    description: 'Only with QUEEN_RAFT_GROUPS above 1.',
+  })
+  readonly groups?: readonly RaftGroupDto[];
 }
 
 const REPLICATION = {

@@ -5,10 +5,12 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
+import { nodeId as asNodeId } from '../common/ids.js';
 import { BROKER_VERSION } from '../common/version.js';
 import { formatHostPort } from '../config/addresses.js';
 import { QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
-import { Groups, type GroupStatus, type MembersView } from '../raft/index.js';
+import { lenientInteger, type QueryValues } from '../http/query.js';
+import { Groups, type Group, type GroupStatus, type MembersView } from '../raft/index.js';
 import { hostBlock } from './host-block.js';
 import type {
   LiveMemberDto,
@@ -20,6 +22,7 @@ import type {
 import { RowCollector } from './rows/row-collector.service.js';
 
 const ID_DIGITS = 16;
+const MAX_GROUP = 63;
 /** This store maps no file into memory. */
 const NO_MAP = {
   ...{ mapBytes: null, usedBytes: null, mapUsedPct: null, readersInUse: null, maxReaders: null },
@@ -56,12 +59,15 @@ export class RaftViewService {
     }
   }
 
-  status(): RaftStatusDto {
-    const status = this.groups.first.status();
-    const view = this.groups.first.membersView?.() ?? null;
+  /** Of raft group `id`, as every view here. */
+  status(id: number): RaftStatusDto {
+    const group = this.groupOf(id);
+    const status = group.status();
+    const view = group.membersView?.() ?? null;
     const { voters, addresses } = this.membership();
     return {
-      ...this.block(),
+      ...this.block(id),
+      ...this.groupsBlock(),
       replication: status.role === 'leader' ? replicationOf(view, status.nodeId) : null,
       ...{ engine: 'raft', clusterId: clusterIdOf(addresses), self: status.nodeId },
       voters: Math.max(1, voters.length),
@@ -70,14 +76,14 @@ export class RaftViewService {
   }
 
   /** What this node tells about itself. */
-  block(): NodeBlockDto {
-    const status = this.groups.first.status();
-    const [figures] = this.groups.figures();
+  block(id: number): NodeBlockDto {
+    const status = this.groupOf(id).status();
+    const figures = this.groups.figures()[id];
     const { storage, raft } = this.config;
     return {
       nodeId: status.nodeId,
       hostname: hostname(),
-      ...this.addressesOf(status.nodeId),
+      ...this.addressesOf(status.nodeId, id),
       role: status.role === 'learner' ? 'learner' : 'voter',
       state: stateOf(status),
       ...{ local: true, reachable: true },
@@ -103,9 +109,10 @@ export class RaftViewService {
     };
   }
 
-  liveness(): RaftLivenessDto {
-    const status = this.groups.first.status();
-    const view = this.groups.first.membersView?.() ?? null;
+  liveness(id: number): RaftLivenessDto {
+    const group = this.groupOf(id);
+    const status = group.status();
+    const view = group.membersView?.() ?? null;
     return {
       engine: 'raft',
       nodeId: status.nodeId,
@@ -113,18 +120,48 @@ export class RaftViewService {
       term: status.term,
       viewAgeMs: view === null || view.leader === status.nodeId ? null : view.ageMs,
       viewLeaderId: view?.leader ?? null,
-      members: view === null ? [] : this.liveMembers(view, status.nodeId),
+      members: view === null ? [] : this.liveMembers(view, { self: status.nodeId, id }),
     };
   }
 
-  private liveMembers(view: MembersView, self: number): LiveMemberDto[] {
+  /** Where each of several groups stands on this node; nothing when there is one. */
+  private groupsBlock(): Pick<RaftStatusDto, 'groups'> {
+    const all = this.groups.all();
+    if (all.length === 1) return {};
+    return {
+      groups: all.map((group) => {
+        const status = group.status();
+        return {
+          ...{ group: group.id, state: stateOf(status), leaderId: status.leader },
+          ...{ term: status.term, lastLogIndex: status.lastLog, committedIndex: status.commit },
+          ...{ appliedIndex: status.applied, durableIndex: status.durable },
+          error: status.failure?.error ?? null,
+        };
+      }),
+    };
+  }
+
+  /** Group 0 where none, or an unknown one, is asked for. */
+  groupIn(query: QueryValues): number {
+    const id = lenientInteger(query, 'group', { fallback: 0, min: 0, max: MAX_GROUP });
+    return id < this.groups.all().length ? id : 0;
+  }
+
+  private groupOf(id: number): Group {
+    return this.groups.all()[id] ?? this.groups.first;
+  }
+
+  private liveMembers(
+    view: MembersView,
+    { self, id }: { readonly self: number; readonly id: number },
+  ): LiveMemberDto[] {
     return view.members.map(({ nodeId, voter, lastAckMs, matched }) => {
       const other = voter ? 'follower' : 'learner';
       return {
         nodeId,
         role: voter ? 'voter' : 'learner',
         state: nodeId === view.leader ? 'leader' : other,
-        ...liveAddresses(this.addressesOf(nodeId)),
+        ...liveAddresses(this.addressesOf(nodeId, id)),
         lastAckMs: lastAckMs === null ? null : lastAckMs + view.ageMs,
         matchIndex: matched,
         local: nodeId === self,
@@ -132,7 +169,9 @@ export class RaftViewService {
     });
   }
 
-  addressesOf(nodeId: number): Addresses {
+  addressesOf(nodeId: number, id: number): Addresses {
+    const known = this.groupOf(id).cluster?.members().addresses.get(asNodeId(nodeId));
+    if (known !== undefined) return { raftAddr: known.raft, httpAddr: known.http };
     const { addresses } = this.membership();
     return addresses.get(nodeId) ?? this.listed.get(nodeId) ?? UNKNOWN;
   }

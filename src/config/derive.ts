@@ -4,7 +4,8 @@
  * would fix them: identity, addresses, groups, keys.
  */
 import { randomBytes } from 'node:crypto';
-import { MAX_NODE_ID, type HostPort } from './addresses.js';
+import { parseUuid } from '../common/uuid-v7.js';
+import { MAX_NODE_ID, type HostPort, type Peer } from './addresses.js';
 import { ConfigError } from './config-error.js';
 import {
   JWT_ALGORITHMS,
@@ -109,7 +110,7 @@ function deriveRaft(parsed: ParsedConfig, warnings: string[]): RaftConfig {
   const nodeId = ownNodeId(raft.nodeId, parsed.server.hostname);
   if (raft.dir === '') throw new ConfigError('QUEEN_RAFT_DIR', 'QUEEN_RAFT_DIR must not be empty');
   checkMembership(raft, nodeId);
-  checkGroups(raft);
+  checkGroups(raft, warnings);
   checkTls(raft);
   const clustered = raft.replicator !== 'local';
   const singleVoter = raft.peers.length <= 1 && !raft.join;
@@ -160,8 +161,14 @@ function checkMembership(raft: ParsedConfig['raft'], nodeId: number): void {
   }
 }
 
-function checkGroups({ groups, tenantGroups, applySkip, peers }: ParsedConfig['raft']): void {
+function checkGroups(
+  { groups, tenantGroups, applySkip, peers }: ParsedConfig['raft'],
+  warnings: string[],
+): void {
   for (const { tenant, group } of tenantGroups) {
+    if (parseUuid(tenant) === undefined) {
+      warnings.push(`QUEEN_TENANT_GROUPS names "${tenant}", which is no tenant: tenants are UUIDs`);
+    }
     if (group < groups) continue;
     throw new ConfigError(
       'QUEEN_TENANT_GROUPS',
@@ -175,7 +182,24 @@ function checkGroups({ groups, tenantGroups, applySkip, peers }: ParsedConfig['r
       `QUEEN_RAFT_APPLY_SKIP names g${group}/${index}, and QUEEN_RAFT_GROUPS is ${groups}`,
     );
   }
+  checkGroupPorts(groups, peers);
+}
+
+/** Group N uses every raft address at port + N. */
+function checkGroupPorts(groups: number, peers: readonly Peer[]): void {
   for (const { nodeId, raft } of peers) {
+    const near = peers.find(
+      (other) =>
+        other.nodeId > nodeId &&
+        other.raft.host === raft.host &&
+        Math.abs(other.raft.port - raft.port) < groups,
+    );
+    if (near !== undefined) {
+      throw new ConfigError(
+        'QUEEN_RAFT_PEERS',
+        `QUEEN_RAFT_PEERS: the raft ports of nodes ${nodeId} and ${near.nodeId} on ${raft.host} must be ${groups} apart, one for each of QUEEN_RAFT_GROUPS`,
+      );
+    }
     if (raft.port + groups - 1 <= MAX_PORT) continue;
     throw new ConfigError(
       'QUEEN_RAFT_PEERS',

@@ -10,6 +10,7 @@ import { encodeClaim } from '../machine/commands/index.js';
 import { Groups, RaftModule } from '../raft/index.js';
 import { Dispatcher } from './dispatcher/dispatcher.js';
 import { KvExpirySweeper } from './kv-expiry/kv-expiry-sweeper.js';
+import { SwitchMirror } from './switches/switch-mirror.js';
 import { buildTimerSweeper } from './timers/index.js';
 import { attachRetention } from './retention/attach-retention.js';
 import { SweepFigures } from './sweep-figures.js';
@@ -62,6 +63,17 @@ export class CoordinatorsModule implements OnModuleInit {
     this.attachTimerSweeper(mint);
     this.attachKvExpiry();
     this.attachTraceSweeper();
+    this.attachSwitchMirror();
+  }
+
+  /** The others follow group 0. */
+  private attachSwitchMirror(): void {
+    const { first } = this.groups;
+    const logger = this.logger.child('switches');
+    const log = (event: string, fields: object): void => logger.warn(event, { ...fields });
+    this.groups.attachCoordinator((host) =>
+      host.id === first.id ? null : new SwitchMirror(host, first, { monotonicMs, log }),
+    );
   }
 
   /** Often enough that nothing is kept for more than a tenth longer, but at least every minute. */

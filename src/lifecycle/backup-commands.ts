@@ -2,9 +2,10 @@
  * The commands `queen backup` and `queen restore`. Both print one line when they are done, one line to
  * the error output when they are not, and end with 0 or 1.
  */
+import { groupId } from '../common/ids.js';
 import { formatHostPort } from '../config/addresses.js';
 import { loadConfig } from '../config/index.js';
-import { restoreSnapshot, writeBackup } from '../raft/index.js';
+import { groupDirectory, restoreGroups, writeBackup } from '../raft/index.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:6632';
 const LOCAL_CLUSTER = 'local';
@@ -16,14 +17,18 @@ export async function runBackup(args: readonly string[]): Promise<void> {
     if (to === null) throw new Error('usage: queen backup --to DIR [--url URL] [--token TOKEN]');
     const url = option(args, '--url') ?? DEFAULT_URL;
     const token = option(args, '--token') ?? process.env['QUEEN_TOKEN'] ?? null;
-    const response = await fetch(`${url}/api/v1/system/backup`, {
-      headers: token === null ? {} : { authorization: `Bearer ${token}` },
-    });
-    if (!response.ok || response.body === null) {
-      throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+    const headers = token === null ? {} : { authorization: `Bearer ${token}` };
+    const indexes: number[] = [];
+    let bytes = 0;
+    // Group 0 last: a backup that broke off is none.
+    for (let id = (await groupsAt(url, headers)) - 1; id >= 0; id -= 1) {
+      const { body } = await ask(`${url}/api/v1/system/backup?group=${id}`, headers);
+      if (body === null) throw new Error(`${url} answered nothing`);
+      const { index, sizeBytes } = await writeBackup(groupDirectory(to, groupId(id)), body);
+      indexes.unshift(index);
+      bytes += sizeBytes;
     }
-    const { index, sizeBytes } = await writeBackup(to, response.body);
-    return `backup of index ${index} in ${to}, ${sizeBytes} bytes`;
+    return `backup of index ${indexes.join(', ')} in ${to}, ${bytes} bytes`;
   });
 }
 
@@ -39,13 +44,26 @@ export async function runRestore(args: readonly string[]): Promise<void> {
       raft: own === undefined ? null : formatHostPort(own.raft),
       http: own === undefined ? null : formatHostPort(own.http),
     };
-    const { appliedIndex } = await restoreSnapshot({
-      ...{ from, directory: raft.dir, nodeId: raft.nodeId },
+    const indexes = await restoreGroups({
+      ...{ from, directory: raft.dir, nodeId: raft.nodeId, groups: raft.groups },
       clusterId: raft.clustered ? (server.cellId ?? DEFAULT_CLUSTER) : LOCAL_CLUSTER,
       member: raft.clustered ? address : null,
     });
-    return `restored index ${appliedIndex} into ${raft.dir}; start node ${raft.nodeId} on it`;
+    return `restored index ${indexes.join(', ')} into ${raft.dir}; start node ${raft.nodeId} on it`;
   });
+}
+
+/** Raft groups of the node; a node of one does not list them. */
+async function groupsAt(url: string, headers: Record<string, string>): Promise<number> {
+  const response = await ask(`${url}/api/v1/raft/status`, headers);
+  const { groups } = (await response.json()) as { groups?: readonly unknown[] };
+  return groups?.length ?? 1;
+}
+
+async function ask(address: string, headers: Record<string, string>): Promise<Response> {
+  const response = await fetch(address, { headers });
+  if (response.ok) return response;
+  throw new Error(`${address} answered ${response.status}: ${await response.text()}`);
 }
 
 async function run(name: string, work: () => Promise<string>): Promise<void> {

@@ -11,7 +11,6 @@ import { attachAuth } from '../auth/auth-hook.js';
 import { buildAuth } from '../auth/build.js';
 import { publishAccessLevels } from '../auth/route-levels.js';
 import type { QueenConfig } from '../config/index.js';
-import { ConfigError } from '../config/index.js';
 import { setUpDocs } from '../docs-api/setup.js';
 import { Admission } from '../http/admission.js';
 import { attachHooks, createAdapter } from '../http/fastify-setup.js';
@@ -20,16 +19,6 @@ import { boundServer } from '../http/server-bounds.js';
 import { TlsFiles } from '../http/tls-files.js';
 import type { Logger } from '../logging/index.js';
 import { NestLogger } from '../logging/index.js';
-
-/** What was asked for and is not built must stop the boot: it protects something. */
-function refuseUnbuilt(config: QueenConfig): void {
-  if (config.raft.groups > 1) {
-    throw new ConfigError(
-      'QUEEN_RAFT_GROUPS',
-      'QUEEN_RAFT_GROUPS: this build runs one raft group; leave it unset or 1',
-    );
-  }
-}
 
 function openTls({ security }: QueenConfig, logger: Logger): TlsFiles | null {
   const { tlsCert: certPath, tlsKey: keyPath } = security;
@@ -50,7 +39,6 @@ export async function createApp(
   config: QueenConfig,
   logger: Logger,
 ): Promise<NestFastifyApplication> {
-  refuseUnbuilt(config);
   const routes = new KnownRoutes();
   const admission = new Admission({
     maxBytes: config.planner.admitMaxBytes,

@@ -1,14 +1,20 @@
-/** `GET /api/v1/system/backup`: the whole state of this node as a stream. Declarations, and the one call. */
+/**
+ * `GET /api/v1/system/backup`: the state of one raft group of this node as a stream. Declarations, and
+ * the one call.
+ */
 import { Readable } from 'node:stream';
 import { Controller, Get, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOperation, ApiQuery, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
 import { ApiRefusals } from '../docs-api/index.js';
 import { sendJson } from '../http/answers.js';
+import { lenientInteger, type QueryValues } from '../http/query.js';
 import { Groups } from '../raft/index.js';
 import { DEFAULT_TENANT, Tenancy } from '../tenancy/tenant.js';
-import { FORBIDDEN, MembershipRefusedDto } from './membership.dto.js';
+import { FORBIDDEN, NO_GROUP, MembershipRefusedDto } from './membership.dto.js';
+
+const GROUP_RANGE = { fallback: 0, min: 0, max: 63 };
 
 @ApiTags('operations')
 @Controller('api/v1/system/backup')
@@ -25,6 +31,12 @@ export class BackupController {
     description:
       'Its applied state at this moment, while it serves: read it with `queen backup --to DIR`. Holds every tenant; any node of a cluster will do.',
   })
+  @ApiQuery({
+    name: 'group',
+    required: false,
+    description: 'Raft group; with several each is read on its own.',
+    schema: { type: 'integer', minimum: 0, maximum: 63, default: 0 },
+  })
   @ApiResponse({
     status: 200,
     description: 'A header, the files, and a SHA-256 behind them.',
@@ -32,14 +44,22 @@ export class BackupController {
   })
   @ApiRefusals({
     codes: [],
-    shapes: [{ status: 403, type: MembershipRefusedDto, examples: FORBIDDEN }],
+    shapes: [
+      { status: 400, type: MembershipRefusedDto, examples: NO_GROUP },
+      { status: 403, type: MembershipRefusedDto, examples: FORBIDDEN },
+    ],
   })
   async backup(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (!this.tenancy.of(request).every((byte, i) => byte === DEFAULT_TENANT[i])) {
       const error = 'a backup holds every tenant';
       return sendJson(reply, 403, { ok: false, code: 'forbidden', error });
     }
-    const backup = await this.groups.backup();
+    const id = lenientInteger(request.query as QueryValues, 'group', GROUP_RANGE);
+    const backup = await this.groups.backup(id);
+    if (backup === null) {
+      const error = `there is no raft group ${id}`;
+      return sendJson(reply, 400, { ok: false, code: 'bad_request', error });
+    }
     const body = Readable.from(backup.bytes(), { objectMode: false });
     body.once('close', () => {
       void backup.release();

@@ -116,6 +116,7 @@ const refusal = (code: string, error: string): Record<string, MembershipRefusedD
   [code]: { ok: false, code, error },
 });
 
+export const NO_GROUP = refusal('bad_request', 'there is no raft group 7');
 export const BAD_REQUEST = refusal('bad_request', 'id must be a node id from 1');
 export const FORBIDDEN = refusal(
   'forbidden',

@@ -5,6 +5,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
+import type { GroupId } from '../common/ids.js';
+import { formatHostPort, parseHostPort } from '../config/addresses.js';
+import { monotonicMs } from '../config/index.js';
 import { sendJson } from '../http/answers.js';
 import type { QueryValues } from '../http/query.js';
 import { Groups } from '../raft/index.js';
@@ -53,17 +56,23 @@ export class MembershipService {
     sendJson(reply, 200, asked.kind === 'read' ? { engine: 'raft', membership } : answer);
   }
 
-  /** Every group in order; the first refusal ends it. The answer is that of group 0. */
+  /**
+   * Every group in order, within the time given; the first refusal ends it, and the same request again
+   * goes on where it ended, for what is done already stays so. The answer is that of group 0.
+   */
   private async carryOut(asked: MembershipRequest, timeoutMs: number): Promise<MembershipAnswer> {
     let first: MembershipAnswer | null = null;
-    for (const { cluster } of this.groups.all()) {
+    const untilMs = monotonicMs() + timeoutMs;
+    for (const { id, cluster } of this.groups.all()) {
       if (cluster === undefined) {
         const error = 'this node was started without the raft protocol (QUEEN_RAFT_REPLICATOR)';
         return { ok: false, code: 'unsupported', error };
       }
-      const answer = await cluster.membership.request(asked, timeoutMs);
+      const leftMs = Math.max(1, Math.round(untilMs - monotonicMs()));
+      const answer = await cluster.membership.request(requestOf(asked, id), leftMs);
       first ??= answer;
-      if (!answer.ok) return answer;
+      if (!answer.ok) return id === 0 ? answer : inGroup(answer, id);
+      if (asked.kind === 'read') return answer;
     }
     if (first === null) throw new Error('a process has at least one raft group');
     return first;
@@ -73,6 +82,20 @@ export class MembershipService {
     const tenant = this.tenancy.of(request);
     return tenant.every((byte, i) => byte === DEFAULT_TENANT[i]);
   }
+}
+
+/** Group N reaches every member at its raft port + N (cluster.md §5). */
+function requestOf(asked: MembershipRequest, id: GroupId): MembershipRequest {
+  const place = asked.kind === 'add-learner' && id > 0 ? parseHostPort(asked.raft) : null;
+  if (asked.kind !== 'add-learner' || place === null) return asked;
+  return { ...asked, raft: formatHostPort({ host: place.host, port: place.port + id }) };
+}
+
+function inGroup(
+  { code, error }: MembershipAnswer & { readonly ok: false },
+  id: GroupId,
+): MembershipAnswer {
+  return { ok: false, code, error: `in raft group ${id}: ${error}` };
 }
 
 function refuse(reply: FastifyReply, answer: MembershipAnswer & { readonly ok: false }): void {

@@ -3,7 +3,7 @@
  * scrapes. Nothing is counted here; components count, and expose plain numbers.
  */
 import { Counter, Gauge, Summary, type Registry } from 'prom-client';
-import type { QuantileSummary } from '../common/quantile-summary.js';
+import { QuantileSummary } from '../common/quantile-summary.js';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -27,7 +27,13 @@ export interface SummaryFamily {
   readonly help: string;
   /** What one unit of the summary's samples is in the unit of the family. */
   readonly unit: number;
-  read(): QuantileSummary;
+  /** One summary, or several when the family has labels. */
+  read(): QuantileSummary | readonly LabelledSummary[];
+}
+
+export interface LabelledSummary {
+  readonly labels: Labels;
+  readonly summary: QuantileSummary;
 }
 
 export type Family = NumberFamily | SummaryFamily;
@@ -81,18 +87,19 @@ class ReadSummary extends Summary {
 
   override get(): ReturnType<Summary['get']> {
     const { name, help, unit, read } = this.family;
-    const summary = read();
     const nowMs = performance.now();
-    const values = QUANTILES.map((quantile) => ({
-      labels: { quantile },
-      value: summary.quantile(quantile, nowMs) * unit,
-    }));
-    const total = [
-      { metricName: `${name}_sum`, labels: {}, value: summary.sum * unit },
-      { metricName: `${name}_count`, labels: {}, value: summary.count },
-    ];
+    const found = read();
+    const all = found instanceof QuantileSummary ? [{ labels: {}, summary: found }] : found;
+    const values = all.flatMap(({ labels, summary }) => [
+      ...QUANTILES.map((quantile) => ({
+        labels: { ...labels, quantile },
+        value: summary.quantile(quantile, nowMs) * unit,
+      })),
+      { metricName: `${name}_sum`, labels: { ...labels }, value: summary.sum * unit },
+      { metricName: `${name}_count`, labels: { ...labels }, value: summary.count },
+    ]);
     return Promise.resolve({
-      ...{ name, help, values: [...values, ...total] },
+      ...{ name, help, values },
       ...{ type: 'summary', aggregator: 'sum' },
     }) as unknown as ReturnType<Summary['get']>;
   }

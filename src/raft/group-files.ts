@@ -54,6 +54,8 @@ export interface GroupFilesOptions {
   readonly log?: GroupLog;
   /** Whom to ask for entries of a damaged log; absent: a damaged log is refused. */
   readonly repairFrom?: RepairPeers;
+  /** Runs once the directory is locked, before anything in it is opened. */
+  readonly locked?: () => Promise<void>;
   /** Tests put the log on a disk that fails. */
   readonly files?: FilePort;
 }

@@ -1,7 +1,7 @@
 /**
  * The raft groups of this process and which tenant lives in which. Features ask here and never keep a
- * group. One group now; the shape is that of many. Stops in two steps: parked pops are answered while
- * the HTTP port still serves, the groups close after it is down.
+ * group. Stops in two steps: leadership of every group goes to other members and parked pops are
+ * answered while the HTTP port still serves; the groups close after it is down.
  */
 import type { BeforeApplicationShutdown, OnApplicationShutdown } from '@nestjs/common';
 import type { GroupId } from '../common/ids.js';
@@ -10,6 +10,7 @@ import type { DispatcherHost } from './group/local-group.js';
 import type { CoordinatorPort, DispatcherFigures, DispatcherPort } from './group/ports.js';
 import type { GroupFigures } from './group-figures.js';
 import type { BackupStream } from './snapshot/backup.js';
+import { TenantPlacement } from './tenant-placement.js';
 import { NO_OTHERS, type MemberQuestions } from './member-questions.js';
 
 /** What a leader-only coordinator may use of its group. */
@@ -41,21 +42,23 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
     private readonly owned: readonly OwnedGroup[],
     /** What members ask each other outside the log. */
     readonly members: MemberQuestions = NO_OTHERS,
+    private readonly placement: TenantPlacement = new TenantPlacement(owned.length),
   ) {
     if (owned.length === 0) throw new Error('a process has at least one raft group');
     this.groups = owned.map(({ group }) => group);
   }
 
-  /** A backup of this node's state; several may be read at once. */
-  backup(): Promise<BackupStream> {
-    const [first] = this.owned;
-    if (first === undefined) throw new Error('a process has at least one raft group');
-    return first.backup();
+  /** A backup of one group's state on this node, null when there is none; several may be read at once. */
+  backup(id: number): Promise<BackupStream> | null {
+    return this.owned[id]?.backup() ?? null;
   }
 
   /** The group a tenant (16-byte uuid) lives in. */
-  ofTenant(_tenant: Uint8Array): Group {
-    return this.first;
+  ofTenant(tenant: Uint8Array): Group {
+    if (this.groups.length === 1) return this.first;
+    const group = this.groups[this.placement.of(tenant)];
+    if (group === undefined) throw new Error('a tenant was placed into no group');
+    return group;
   }
 
   /** The group of cluster-wide state: group 0. */
@@ -82,9 +85,12 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
     }
   }
 
-  /** Plugs a leader-only coordinator into every group; it runs while the group leads. */
-  attachCoordinator(build: (host: CoordinatorHost) => CoordinatorPort): void {
-    for (const group of this.groups) group.attachCoordinator(build(group));
+  /** Plugs a leader-only coordinator into every group that wants one; it runs while the group leads. */
+  attachCoordinator(build: (host: CoordinatorHost) => CoordinatorPort | null): void {
+    for (const group of this.groups) {
+      const coordinator = build(group);
+      if (coordinator !== null) group.attachCoordinator(coordinator);
+    }
   }
 
   /** Numbers of each group's log, store and disk, for the metrics. */
@@ -102,8 +108,13 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
    * so that the port can close.
    */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.groups.map((group) => group.leave?.() ?? Promise.resolve()));
+    await this.leave();
     for (const group of this.groups) group.releasePops();
+  }
+
+  /** Leadership of every group goes to another member; none is taken up again. */
+  async leave(): Promise<void> {
+    await Promise.all(this.groups.map((group) => group.leave?.() ?? Promise.resolve()));
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -111,6 +122,6 @@ export class Groups implements BeforeApplicationShutdown, OnApplicationShutdown 
   }
 
   async close(): Promise<void> {
-    for (const { close } of this.owned) await close();
+    await Promise.all(this.owned.map(({ close }) => close()));
   }
 }

@@ -34,10 +34,13 @@ export type { GroupFigures } from './group-figures.js';
 export { Groups, type CoordinatorHost, type OwnedGroup } from './groups.service.js';
 export type { MemberQuestions } from './member-questions.js';
 export { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
-export { openGroups, RaftModule, repairConfigured } from './raft.module.js';
+export { openGroups } from './open-groups.js';
+export { RaftModule } from './raft.module.js';
+export { repairConfigured } from './repair-groups.js';
 export type { RepairReport } from './wal/index.js';
 export { writeBackup, type BackupStream } from './snapshot/backup.js';
-export { restoreSnapshot, type RestoreOptions } from './snapshot/restore.js';
+export { restoreGroups, type RestoreGroupsOptions } from './snapshot/restore-groups.js';
+export { groupDirectory } from './group-directories.js';
 export {
   Readiness,
   type RaftHealth,

@@ -6,7 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { Clock } from '../common/clock.js';
-import { groupId, nodeId, type NodeId } from '../common/ids.js';
+import { groupId, nodeId, type GroupId, type NodeId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { lockDirectory } from './directory-lock.js';
@@ -32,6 +32,10 @@ const MIB = 1024 * 1024;
 const DEFAULT_CLUSTER_ID = 'cluster';
 
 export interface ClusterGroupOptions extends GroupFilesOptions {
+  /** 0 when absent. */
+  readonly group?: GroupId;
+  /** The member that is to lead this group whenever it can; absent: whoever wins keeps leading. */
+  readonly preferred?: NodeId;
   /** Node ids of the first membership, this node included. */
   readonly voters: readonly number[];
   /** Addresses of the listed nodes. */
@@ -68,6 +72,7 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
   const lock = await lockDirectory(directory);
   const undo: Undo = [() => lock.release()];
   try {
+    await options.locked?.();
     const clusterId = clusterIdOf(options);
     const files = await openGroupFiles({ ...options, clusterId, adoptLocal: true }, undo);
     const first = await firstOf(options, files);
@@ -139,7 +144,8 @@ function buildGroup(
   const { addresses } = first.stored ?? first.listed;
   return new ClusterGroup({
     ...{ directoryId, store, rows, ids, machine, tailIndex, wal, first },
-    id: groupId(0),
+    id: options.group ?? groupId(0),
+    ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
     nodeId: nodeId(options.nodeId),
     kinds: MACHINE_VERSION,
     tailCacheBytes: options.tailCacheBytes ?? 128 * MIB,

@@ -4,7 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import type { Clock } from '../common/clock.js';
-import { groupId, nodeId } from '../common/ids.js';
+import { groupId, nodeId, type GroupId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { lockDirectory } from './directory-lock.js';
@@ -20,6 +20,8 @@ import { startBackup, type BackupStream } from './snapshot/backup.js';
 const MIB = 1024 * 1024;
 
 export interface LocalGroupOptions extends GroupFilesOptions {
+  /** 0 when absent. */
+  readonly group?: GroupId;
   readonly tailCacheBytes?: number;
   /** Entries kept in the raft log behind the durable index. */
   readonly logKeepEntries?: number;
@@ -41,6 +43,7 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
   const lock = await lockDirectory(directory);
   const undo: Undo = [() => lock.release()];
   try {
+    await options.locked?.();
     const files = await openGroupFiles(options, undo);
     await refuseMember(directory, files);
     const group = buildGroup(options, files);
@@ -82,7 +85,7 @@ function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {
   const { logKeepEntries } = options;
   return new LocalGroup({
     ...{ directoryId, store, rows, ids, machine, tailIndex },
-    id: groupId(0),
+    id: options.group ?? groupId(0),
     nodeId: nodeId(options.nodeId),
     // A single voter begins a term with every start, so the term counts its boots.
     bootCount: files.walLog.term + 1,

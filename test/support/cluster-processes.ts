@@ -42,6 +42,8 @@ export interface NodePorts {
 
 export interface ClusterOptions {
   readonly size?: number;
+  /** QUEEN_RAFT_GROUPS; group N listens on raft port + N. */
+  readonly groups?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** A fault proxy between every two raft ports: `cluster.mesh`. */
   readonly faulty?: boolean;
@@ -152,16 +154,19 @@ export class ClusterProcesses {
     const directory = await mkdtemp(join(tmpdir(), 'queen-processes-'));
     const size = options.size ?? 3;
     const ports: NodePorts[] = [];
+    const groups = options.groups ?? 1;
     for (let i = 0; i < size; i += 1)
-      ports.push({ http: await freePort(), raft: await freePort() });
+      ports.push({ http: await freePort(), raft: await freePorts(groups) });
     const mesh = options.faulty === true ? await FaultMesh.start(raftEndpoints(ports)) : null;
     const nodes = new Map<number, BrokerProcess>();
     ports.forEach((own, i) => {
       const byId = new Map(ports.map((one, at) => [at + 1, one]));
       const env = nodeEnv({ id: i + 1, ports: byId, directory, mesh });
-      nodes.set(i + 1, new BrokerProcess(root, { ...env, ...options.env }, own));
+      const more = { QUEEN_RAFT_GROUPS: String(groups), ...options.env };
+      nodes.set(i + 1, new BrokerProcess(root, { ...env, ...more }, own));
     });
-    const cluster = new ClusterProcesses(directory, nodes, mesh, root, options.env ?? {});
+    const env = { QUEEN_RAFT_GROUPS: String(groups), ...options.env };
+    const cluster = new ClusterProcesses(directory, nodes, mesh, root, env);
     for (const node of nodes.values()) node.start();
     return cluster;
   }
@@ -173,7 +178,8 @@ export class ClusterProcesses {
     build = this.root,
   ): Promise<BrokerProcess> {
     const known = this.nodes.get(id);
-    const ports = known?.ports ?? { http: await freePort(), raft: await freePort() };
+    const groups = Number(this.env['QUEEN_RAFT_GROUPS'] ?? 1);
+    const ports = known?.ports ?? { http: await freePort(), raft: await freePorts(groups) };
     const peers = new Map([...this.nodes].map(([other, node]) => [other, node.ports]));
     peers.set(id, ports);
     const { directory } = this;
@@ -323,6 +329,25 @@ function freePort(): Promise<number> {
       const port = typeof address === 'object' && address !== null ? address.port : 0;
       server.close(() => resolve(port));
     });
+  });
+}
+
+/** The first of `count` neighbouring ports that are all free. */
+async function freePorts(count: number): Promise<number> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const first = await freePort();
+    const others = Array.from({ length: count - 1 }, (_, i) => first + 1 + i);
+    const free = await Promise.all(others.map((port) => isFree(port)));
+    if (free.every((one) => one)) return first;
+  }
+  throw new Error(`no ${count} neighbouring ports are free`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 

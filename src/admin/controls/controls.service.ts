@@ -20,7 +20,7 @@ import {
 import type { SetSwitchesCommand } from '../../machine/commands/index.js';
 import { StateGate } from '../../preparation/state-gate.js';
 import { Groups } from '../../raft/index.js';
-import type { CallOptions } from '../../raft/index.js';
+import type { CallOptions, Group } from '../../raft/index.js';
 import { QUOTA_KINDS } from './quota-body.js';
 import type { QuotaRequest } from './quota-body.js';
 
@@ -59,11 +59,16 @@ export class ControlsService implements OnModuleInit {
     return this.groups.first.tables.controls.isOn('ephemeral');
   }
 
+  /** Group 0 decides; the others follow at once, or by their own mirror when one is not reached now. */
   async turn(command: SetSwitchesCommand): Promise<void> {
-    const outcome = await this.groups.first.submit(
-      { bytes: encodeSetSwitches(command) },
-      this.options(),
-    );
+    const [first, ...others] = this.groups.all();
+    if (first === undefined) return;
+    await this.turnIn(first, command);
+    await Promise.all(others.map((group) => this.turnIn(group, command)));
+  }
+
+  private async turnIn(group: Group, command: SetSwitchesCommand): Promise<void> {
+    const outcome = await group.submit({ bytes: encodeSetSwitches(command) }, this.options());
     if (outcome.kind !== CommandKind.SetSwitches) throw new QueenError('retry');
   }
 

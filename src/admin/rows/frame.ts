@@ -22,8 +22,13 @@ export interface Frame {
   widthMs: number;
   readonly process: number[];
   readonly gauges: GaugeSamples;
-  /** By queue id. */
-  readonly queues: Map<number, QueueFrameRow>;
+  /** By `rowKey`. */
+  readonly queues: Map<string, QueueFrameRow>;
+}
+
+/** Queues are numbered per raft group, and a tenant lives in exactly one. */
+export function rowKey({ tenant, queueId }: Pick<QueueFrameRow, 'tenant' | 'queueId'>): string {
+  return `${tenant}/${queueId}`;
 }
 
 export function emptyFrame(startMs: number): Frame {
@@ -84,7 +89,8 @@ function frameOf({ v, t, w, p, g, q }: Record<string, unknown>): Frame | null {
     const [queueId, tenant, name, ...numbers] = row as unknown[];
     if (typeof queueId !== 'number' || typeof tenant !== 'string') return null;
     if (typeof name !== 'string' || !isNumbers(numbers)) return null;
-    frame.queues.set(queueId, { queueId, tenant, name, values: numbers });
+    const read = { queueId, tenant, name, values: numbers };
+    frame.queues.set(rowKey(read), read);
   }
   return frame;
 }

@@ -58,10 +58,17 @@ export class ProcessSamples {
   }
 
   private raft(): Record<'inflight' | 'appliedLag' | 'logBytes' | 'logFiles', number> {
-    const { inflight, commit, applied } = this.groups.first.status();
-    const log = this.groups.figures()[0]?.logUsage ?? { bytes: 0, files: 0 };
-    const appliedLag = Math.max(commit - applied, 0);
-    return { inflight, appliedLag, logBytes: log.bytes, logFiles: log.files };
+    const sums = { inflight: 0, appliedLag: 0, logBytes: 0, logFiles: 0 };
+    for (const group of this.groups.all()) {
+      const { inflight, commit, applied } = group.status();
+      sums.inflight += inflight;
+      sums.appliedLag += Math.max(commit - applied, 0);
+    }
+    for (const { logUsage } of this.groups.figures()) {
+      sums.logBytes += logUsage.bytes;
+      sums.logFiles += logUsage.files;
+    }
+    return sums;
   }
 }
 

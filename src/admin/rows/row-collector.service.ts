@@ -12,7 +12,7 @@ import type { QueueCounts } from '../../http/queue-traffic.js';
 import { Traffic } from '../../http/traffic.js';
 import { LOGGER, type Logger } from '../../logging/index.js';
 import { Groups, type Group } from '../../raft/index.js';
-import { emptyFrame, type Frame } from './frame.js';
+import { emptyFrame, rowKey, type Frame } from './frame.js';
 import { FrameFile } from './frame-file.js';
 import { FrameStore } from './frame-store.js';
 import { churnOf, PartitionChurn, type Churn } from './partition-churn.js';
@@ -34,9 +34,7 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
   readonly frames = new FrameStore();
   private readonly file: FrameFile;
   private readonly samples: ProcessSamples;
-  private readonly churn: PartitionChurn;
-  private readonly removed: RetentionCounts;
-  private readonly unlisten: () => void;
+  private readonly watched: readonly WatchedGroup[];
   private timers: NodeJS.Timeout[] = [];
   private before: ProcessTotals;
   private startMs = systemClock.nowMs();
@@ -52,13 +50,7 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
     this.file = new FrameFile(join(config.raft.dir, DIRECTORY));
     this.samples = new ProcessSamples(groups);
     this.before = totalsOf(traffic);
-    const group = groups.first;
-    this.churn = new PartitionChurn(group.tables, group.nowMicros());
-    this.removed = new RetentionCounts(group.tables);
-    this.unlisten = group.listen({
-      appended: (slot) => this.churn.appended(slot),
-      trimmed: (slot, cut) => this.removed.trimmed(slot, cut),
-    });
+    this.watched = groups.all().map((group) => watch(group));
   }
 
   onApplicationBootstrap(): void {
@@ -77,7 +69,7 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
   /** The rest of the running minute is kept too. */
   async onModuleDestroy(): Promise<void> {
     for (const timer of this.timers) clearInterval(timer);
-    this.unlisten();
+    for (const { unlisten } of this.watched) unlisten();
     this.flush();
     this.samples.stop();
     await this.writing;
@@ -105,15 +97,17 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
     const frame = emptyFrame(this.startMs);
     frame.widthMs = Math.max(nowMs - this.startMs, 1);
     this.startMs = nowMs;
-    const group = this.groups.first;
     const lag = { sumMs: 0, maxMs: 0, count: 0 };
     for (const { entry, counts } of this.traffic.queues.turn()) {
+      const group = this.groups.ofTenant(entry.tenant);
       addRow(frame, group, { tenant: entry.tenant, queue: entry.queue, counts });
       lag.sumMs += counts.lagSumMs;
       lag.maxMs = Math.max(lag.maxMs, counts.lagMaxMs);
       lag.count += counts.lagCount;
     }
-    addLeaderCounts(frame, group, { churn: this.churn.turn(), removed: this.removed.turn() });
+    for (const { group, churn, removed } of this.watched) {
+      addLeaderCounts(frame, group, { churn: churn.turn(), removed: removed.turn() });
+    }
     const { gauges, loop } = this.samples.turn();
     Object.assign(frame.gauges, gauges);
     const totals = totalsOf(this.traffic);
@@ -130,6 +124,23 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
   private warn(text: string, error: unknown): void {
     this.logger.child('meter').warn(text, { error: String(error) });
   }
+}
+
+interface WatchedGroup {
+  readonly group: Group;
+  readonly churn: PartitionChurn;
+  readonly removed: RetentionCounts;
+  unlisten(): void;
+}
+
+function watch(group: Group): WatchedGroup {
+  const churn = new PartitionChurn(group.tables, group.nowMicros());
+  const removed = new RetentionCounts(group.tables);
+  const unlisten = group.listen({
+    appended: (slot) => churn.appended(slot),
+    trimmed: (slot, cut) => removed.trimmed(slot, cut),
+  });
+  return { group, churn, removed, unlisten };
 }
 
 const TOTALS = [
@@ -164,10 +175,11 @@ function addRow(
   const queue = tenant === undefined ? undefined : tables.queues.find(tenant, row.queue);
   if (queue === undefined) return;
   const counted: Partial<QueueValues> = row.counts;
-  frame.queues.set(queue.id, {
+  const made = {
     ...{ queueId: queue.id, tenant: hexText(row.tenant), name: queue.name },
     values: QUEUE_FIELDS.map((field) => counted[field] ?? 0),
-  });
+  };
+  frame.queues.set(rowKey(made), made);
 }
 
 interface LeaderCounts {
@@ -186,11 +198,12 @@ function addLeaderCounts(frame: Frame, group: Group, { churn, removed }: LeaderC
       ...removed.get(queue.id),
     };
     if (created === 0 && deleted === 0 && !removed.has(queue.id)) continue;
-    const row = frame.queues.get(queue.id) ?? {
+    const fresh = {
       ...{ queueId: queue.id, tenant: hexText(names.tenantUuid(queue.tenant)), name: queue.name },
       values: QUEUE_FIELDS.map(() => 0),
     };
+    const row = frame.queues.get(rowKey(fresh)) ?? fresh;
     QUEUE_FIELDS.forEach((field, i) => (row.values[i] = counts[field] ?? row.values[i] ?? 0));
-    frame.queues.set(queue.id, row);
+    frame.queues.set(rowKey(row), row);
   }
 }

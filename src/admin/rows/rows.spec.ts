@@ -2,7 +2,7 @@
 import { appendFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { emptyFrame, foldFrame, frameText, readFrame, type Frame } from './frame.js';
+import { emptyFrame, foldFrame, frameText, readFrame, rowKey, type Frame } from './frame.js';
 import { FrameFile } from './frame-file.js';
 import { FrameStore } from './frame-store.js';
 import { ownRows, readRows, rowsText } from './node-rows.js';
@@ -19,7 +19,12 @@ function frame(minute: number, queues: number, messages = 1): Frame {
   for (let id = 1; id <= queues; id += 1) {
     const values = QUEUE_FIELDS.map((field) => (field === 'pushMessages' ? messages : 0));
     values[QUEUE_FIELDS.indexOf('lagMaxMs')] = minute;
-    made.queues.set(id, { queueId: id, tenant: 'aa', name: `q${id}`, values });
+    made.queues.set(rowKey({ tenant: 'aa', queueId: id }), {
+      queueId: id,
+      tenant: 'aa',
+      name: `q${id}`,
+      values,
+    });
   }
   return made;
 }
@@ -36,10 +41,10 @@ describe('frames', () => {
     foldFrame(wide, frame(0, 2, 3));
     foldFrame(wide, frame(7, 1, 4));
     expect(wide.widthMs).toBe(2 * MINUTE);
-    expect(queueValues(wide.queues.get(1)?.values ?? [])).toMatchObject({
+    expect(queueValues(wide.queues.get('aa/1')?.values ?? [])).toMatchObject({
       ...{ pushMessages: 7, lagMaxMs: 7 },
     });
-    expect(queueValues(wide.queues.get(2)?.values ?? [])).toMatchObject({ pushMessages: 3 });
+    expect(queueValues(wide.queues.get('aa/2')?.values ?? [])).toMatchObject({ pushMessages: 3 });
   });
 
   it('come back from their text, and from no other', () => {

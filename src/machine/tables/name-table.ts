@@ -84,6 +84,10 @@ export class NameTableImpl implements NameTable {
     return this.storedGroup(id).name;
   }
 
+  tenantUuids(): Uint8Array[] {
+    return [...this.tenants.values()].map(({ uuid }) => uuid);
+  }
+
   hasTenant(id: TenantId): boolean {
     return this.tenants.has(id);
   }

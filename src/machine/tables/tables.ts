@@ -179,6 +179,8 @@ export interface NameTable {
   group(tenant: TenantId, name: string): ConsumerGroupId | undefined;
   ensureGroup(tenant: TenantId, name: string): ConsumerGroupId;
   groupName(id: ConsumerGroupId): string;
+  /** Of every tenant that is known here; outside apply only. */
+  tenantUuids(): Uint8Array[];
   /** Whether the number is in use: a purged tenant's never is again. */
   hasTenant(id: TenantId): boolean;
   /** Apply only: unlinks the number; what lies under it is garbage. */

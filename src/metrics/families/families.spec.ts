@@ -44,7 +44,7 @@ function doubleOf(
   return {
     first: all[0],
     all: () => all,
-    figures: () => [],
+    figures: () => all.map(() => ({ diskUsedPercent: null, overlayBytes: 7, commandsWritten: 5 })),
     dispatcherFigures: () => dispatchers,
   } as unknown as Groups;
 }
@@ -64,21 +64,38 @@ async function read(families: readonly Family[], name: string): Promise<Record<s
 
 const minutes = (): ConflationMinutes => new ConflationMinutes(1_000, () => 0);
 
-it('sums over the groups, and shows the indexes of group 0', async () => {
+it('shows each of several groups under its label', async () => {
   const families = raftFamilies(doubleOf([{ inflight: 3 }, { inflight: 4, storageFull: true }]), {
     ...{ raft: () => ({}) as RaftHealth, isReady: () => true },
   });
   expect(await read(families, 'queen_raft_ready')).toEqual({ '': 1 });
-  expect(await read(families, 'queen_raft_inflight')).toEqual({ '': 7 });
-  expect(await read(families, 'queen_raft_storage_full')).toEqual({ '': 1 });
-  expect(await read(families, 'queen_raft_retained_bytes')).toEqual({ '': 800 });
-  expect(await read(families, 'queen_raft_index')).toEqual({
-    '{kind="log"}': 9,
-    '{kind="committed"}': 8,
-    '{kind="applied"}': 7,
-    '{kind="durable"}': 6,
+  expect(await read(families, 'queen_raft_inflight')).toEqual({
+    '{group="0"}': 3,
+    '{group="1"}': 4,
   });
+  expect(await read(families, 'queen_raft_storage_full')).toEqual({ '': 1 });
+  expect(await read(families, 'queen_raft_retained_bytes')).toEqual({
+    '{group="0"}': 400,
+    '{group="1"}': 400,
+  });
+  const indexes = { log: 9, committed: 8, applied: 7, durable: 6 };
+  expect(await read(families, 'queen_raft_index')).toEqual(
+    Object.fromEntries(
+      ['0', '1'].flatMap((group) =>
+        Object.entries(indexes).map(([kind, at]) => [`{group="${group}",kind="${kind}"}`, at]),
+      ),
+    ),
+  );
   expect(await read(families, 'queen_raft_disk_used_percent')).toEqual({});
+});
+
+it('has no label for the one group of a process', async () => {
+  const families = raftFamilies(doubleOf([{ inflight: 3 }]), {
+    ...{ raft: () => ({}) as RaftHealth, isReady: () => true },
+  });
+  expect(await read(families, 'queen_raft_inflight')).toEqual({ '': 3 });
+  expect(await read(families, 'queen_raft_proposals_total')).toEqual({ '': 5 });
+  expect(await read(families, 'queen_raft_index')).toMatchObject({ '{kind="log"}': 9 });
 });
 
 it('sums what the dispatchers hold', async () => {

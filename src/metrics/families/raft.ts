@@ -1,8 +1,13 @@
-/** Families of the replicated log and the store, summed over the raft groups of this process. */
-import type { Groups, Readiness } from '../../raft/index.js';
-import type { Family, Sample } from '../family.js';
+/**
+ * Families of the replicated log and the store. With several raft groups each group has samples of its
+ * own, under the leading label `group` (cluster.md §5); with one there is no such label.
+ */
+import type { Group, Groups, Readiness } from '../../raft/index.js';
+import type { Family, LabelledSummary, Labels, Sample } from '../family.js';
 
 const MICROSECOND = 1e-6;
+
+type Figures = ReturnType<Groups['figures']>[number];
 
 export function raftFamilies(
   groups: Groups,
@@ -18,28 +23,34 @@ export function raftFamilies(
     {
       kind: 'gauge',
       name: 'queen_raft_index',
-      labels: ['kind'],
-      help: 'Log indexes of group 0: last written, committed, applied, in the last checkpoint.',
-      read: () => indexes(groups),
+      labels: ['group', 'kind'],
+      help: 'Log indexes: last written, committed, applied, in the last checkpoint.',
+      read: () =>
+        perGroup(groups, (group) => {
+          const { lastLog, commit, applied, durable } = group.status();
+          return samples('kind', { log: lastLog, committed: commit, applied, durable });
+        }),
     },
     {
       kind: 'gauge',
       name: 'queen_raft_inflight',
+      labels: ['group'],
       help: 'Commands taken in and not applied yet.',
-      read: () => sum(groups.all(), (group) => group.status().inflight),
+      read: () => perGroup(groups, (group) => single(group.status().inflight)),
     },
     {
       kind: 'gauge',
       name: 'queen_raft_log_storage',
-      labels: ['kind'],
+      labels: ['group', 'kind'],
       help: 'Segment files of the log and their bytes, retired ones included.',
-      read: () => logStorage(groups),
+      read: () => perGroup(groups, (_group, { logUsage }) => samples('kind', { ...logUsage })),
     },
     {
       kind: 'counter',
       name: 'queen_raft_proposals_total',
+      labels: ['group'],
       help: 'Commands written to the log since the open.',
-      read: () => sum(groups.figures(), (figures) => figures.commandsWritten),
+      read: () => perGroup(groups, (_group, figures) => single(figures.commandsWritten)),
     },
     {
       kind: 'gauge',
@@ -63,80 +74,85 @@ function heldFamilies(groups: Groups): readonly Family[] {
     {
       kind: 'gauge',
       name: 'queen_raft_store_ram_rows',
-      labels: ['ks', 'kind'],
+      labels: ['group', 'ks', 'kind'],
       help: 'Rows held in memory.',
-      read: () => ramRows(groups),
+      read: () => perGroup(groups, ramRows),
     },
     {
       kind: 'gauge',
       name: 'queen_raft_overlay_bytes',
+      labels: ['group'],
       help: 'Changed rows that no checkpoint holds yet.',
-      read: () => sum(groups.figures(), (figures) => figures.overlayBytes),
+      read: () => perGroup(groups, (_group, { overlayBytes }) => single(overlayBytes)),
     },
     {
       kind: 'gauge',
       name: 'queen_raft_retained_messages',
+      labels: ['group'],
       help: 'Messages retained, dead letters included.',
-      read: () => sum(groups.all(), (group) => group.tables.totals.messagesRetained),
+      read: () => perGroup(groups, ({ tables }) => single(tables.totals.messagesRetained)),
     },
     {
       kind: 'gauge',
       name: 'queen_raft_retained_bytes',
+      labels: ['group'],
       help: 'Record bytes of the retained messages.',
-      read: () => sum(groups.all(), (group) => group.tables.totals.bytesRetained),
+      read: () => perGroup(groups, ({ tables }) => single(tables.totals.bytesRetained)),
     },
   ];
 }
 
-/** Skipped when QUEEN_RAFT_METRICS is off. Group 0: a summary has no sum over groups. */
+/** Skipped when QUEEN_RAFT_METRICS is off. */
 export function timingFamilies(groups: Groups): readonly Family[] {
-  const first = (): ReturnType<Groups['figures']>[number] => {
-    const [figures] = groups.figures();
-    if (figures === undefined) throw new Error('a process has at least one raft group');
-    return figures;
-  };
+  const each = (of: (figures: Figures) => LabelledSummary['summary']) => () =>
+    groups.figures().map((figures, id) => ({
+      labels: groups.all().length > 1 ? { group: String(id) } : {},
+      summary: of(figures),
+    }));
   return [
     {
       kind: 'summary',
       name: 'queen_raft_store_commit_seconds',
       unit: MICROSECOND,
       help: 'One checkpoint of the store, from the cut to its sync.',
-      read: () => first().checkpointMicros,
+      read: each(({ checkpointMicros }) => checkpointMicros),
     },
     {
       kind: 'summary',
       name: 'queen_raft_log_fsync_seconds',
       unit: MICROSECOND,
       help: 'One write of the log with its fdatasync.',
-      read: () => first().logWriteMicros,
+      read: each(({ logWriteMicros }) => logWriteMicros),
     },
     {
       kind: 'summary',
       name: 'queen_raft_group_entries',
       unit: 1,
       help: 'Entries that shared one write of the log.',
-      read: () => first().logWriteEntries,
+      read: each(({ logWriteEntries }) => logWriteEntries),
     },
     {
       kind: 'summary',
       name: 'queen_raft_group_bytes',
       unit: 1,
       help: 'Bytes of entries that shared one write of the log.',
-      read: () => first().logWriteBytes,
+      read: each(({ logWriteBytes }) => logWriteBytes),
     },
   ];
 }
 
-function indexes(groups: Groups): readonly Sample[] {
-  const { lastLog, commit, applied, durable } = groups.first.status();
-  return samples('kind', { log: lastLog, committed: commit, applied, durable });
-}
-
-function logStorage(groups: Groups): readonly Sample[] {
-  const all = groups.figures();
-  return samples('kind', {
-    files: sum(all, ({ logUsage }) => logUsage.files),
-    bytes: sum(all, ({ logUsage }) => logUsage.bytes),
+/** Samples of every group; what no figures are known of has none. */
+function perGroup(
+  groups: Groups,
+  of: (group: Group, figures: Figures) => readonly Sample[],
+): readonly Sample[] {
+  const figures = groups.figures();
+  const all = groups.all();
+  return all.flatMap((group, id) => {
+    const own = figures[id];
+    if (own === undefined) return [];
+    const named: Labels = all.length > 1 ? { group: String(id) } : {};
+    return of(group, own).map(({ labels, value }) => ({ labels: { ...named, ...labels }, value }));
   });
 }
 
@@ -145,13 +161,9 @@ function diskUsed(groups: Groups): readonly Sample[] {
   return known.length === 0 ? [] : [{ labels: {}, value: Math.max(...known) }];
 }
 
-function ramRows(groups: Groups): readonly Sample[] {
-  const tables = groups.all().map((group) => group.tables);
-  const rows = {
-    partitions: sum(tables, ({ partitions }) => partitions.count),
-    cursors: sum(tables, ({ cursors }) => cursors.count),
-    leases: sum(tables, ({ leases }) => leases.count),
-  };
+function ramRows({ tables }: Group): readonly Sample[] {
+  const { partitions, cursors, leases } = tables;
+  const rows = { partitions: partitions.count, cursors: cursors.count, leases: leases.count };
   return Object.entries(rows).map(([ks, value]) => ({ labels: { ks, kind: 'live' }, value }));
 }
 
@@ -159,6 +171,6 @@ function samples(label: string, values: Readonly<Record<string, number>>): reado
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
 }
 
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0);
+function single(value: number): readonly Sample[] {
+  return [{ labels: {}, value }];
 }

@@ -23,13 +23,15 @@ export interface RestoreOptions {
   readonly clusterId: string;
   /** Address of the only member; null for a single-node broker. */
   readonly member: MemberAddress | null;
+  /** The one name the directory may hold already. */
+  readonly besides?: string;
 }
 
 export async function restoreSnapshot(options: RestoreOptions): Promise<SnapshotDescriptor> {
   const { from, directory, clusterId } = options;
   const descriptor = await readBackup(from);
   await mkdir(directory, { recursive: true });
-  const present = await readdir(directory);
+  const present = (await readdir(directory)).filter((name) => name !== options.besides);
   if (present.length > 0) {
     throw new Error(`${directory} is not empty (${present[0]}…): restore into an empty directory`);
   }

@@ -1,7 +1,8 @@
 /**
  * What the serving leader sees to by itself, a little at a time: that the log says who the members
  * are, that nodes which left are released from their directories, that the cluster version rises once
- * every member reads it, and that a leader nobody answers hands over. Each proposal names the state it
+ * every member reads it, that a leader nobody answers hands over, and that a group goes back to its
+ * preferred node. Each proposal names the state it
  * saw, so losing or repeating one is harmless.
  */
 import type { NodeId, Term } from '../../../common/ids.js';
@@ -11,6 +12,7 @@ import { mostCaughtUp } from './hand-off.js';
 import type { MemberBook } from './member-book.js';
 import type { MemberRole } from './member-role.js';
 import type { PeerPort } from './peer-port.js';
+import type { PreferredLeader } from './preferred-leader.js';
 import type { RaftLoop } from './raft-loop.js';
 
 /** Pause between two attempts at the same thing. */
@@ -33,6 +35,8 @@ export interface CaretakerPort {
   readonly clusterVersionMs: number;
   /** A leader without a majority for so long asks another voter to take over. */
   readonly handOverAfterMs: number;
+  /** Absent: whoever won the election keeps leading. */
+  readonly preferred?: PreferredLeader;
   loop(): Pick<RaftLoop, 'status' | 'proposeChange' | 'transferLeadership'>;
   clusterVersion(): number;
   quorumAckMs(): number;
@@ -54,6 +58,7 @@ export class Caretaker {
     this.tellMembers();
     this.forgetStrangers();
     this.raiseVersion();
+    this.port.preferred?.tick();
   }
 
   /** The first entry about members: a node that joins learns from the log who they are. */

@@ -54,6 +54,8 @@ export interface ClusterGroupParts extends Omit<StateSideParts, 'wal'> {
   /** 16 bytes, minted with the data directory. */
   readonly directoryId: Uint8Array;
   readonly kinds: number;
+  /** The member that is to lead whenever it can (cluster.md §1.12). */
+  readonly preferred?: NodeId;
   readonly timing: ClusterTiming;
   readonly first: FirstMembers;
   readonly peers: PeerPort;

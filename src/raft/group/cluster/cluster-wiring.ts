@@ -24,12 +24,14 @@ import { EntryPacker } from './entry-packer.js';
 import { membersAtStart } from './first-start.js';
 import { HandOff } from './hand-off.js';
 import { LeaderWait } from './leader-wait.js';
+import { LeaveRecord } from './leave-record.js';
 import { LogPurge } from './log-purge.js';
 import { MemberBook } from './member-book.js';
 import { MemberRole } from './member-role.js';
 import { MembershipDesk } from './membership-desk.js';
 import { PopRouter } from './pop-router.js';
 import { PopServer } from './pop-server.js';
+import { PreferredLeader } from './preferred-leader.js';
 import { QuorumWatch } from './quorum-watch.js';
 import { RaftLoop } from './raft-loop.js';
 import { ReadRounds } from './read-rounds.js';
@@ -111,6 +113,7 @@ export class ClusterWiring {
   readonly purge: LogPurge;
   readonly caretaker: Caretaker;
   readonly leaderWait: LeaderWait;
+  readonly leavers: LeaveRecord;
 
   constructor(
     private readonly parts: ClusterGroupParts,
@@ -119,6 +122,7 @@ export class ClusterWiring {
     const { clock, timing, wal } = parts;
     this.nowMs = (): number => clock.monotonicMicros() / 1000;
     this.role = new MemberRole(parts.nodeId, wal.hardState.term);
+    this.leavers = new LeaveRecord(this.nowMs);
     this.leaderWait = this.buildLeaderWait();
     this.wheel = new DeadlineWheel(this.nowMs);
     this.watch = new QuorumWatch(this.nowMs, timing.tickMs);
@@ -349,13 +353,23 @@ export class ClusterWiring {
 
   /** To one of the candidates; to any voter when none are named. */
   handOff(candidates?: readonly NodeId[]): HandOff {
-    const { parts, role, loop, nowMs, host } = this;
+    const { parts, role, loop, nowMs, host, leavers } = this;
     return new HandOff({
       ...{ loop, nowMs, log: parts.log, self: parts.nodeId, tickMs: parts.timing.tickMs },
       ...(candidates === undefined ? {} : { candidates }),
       leads: () => role.leads && !host.isStopped(),
       leader: () => role.leader,
+      leftRecently: (id) => leavers.isRecent(id),
     });
+  }
+
+  private buildPreferred(): PreferredLeader | null {
+    const { parts, role, leavers, nowMs } = this;
+    const { preferred, nodeId: self, log, timing } = parts;
+    if (preferred === undefined) return null;
+    const { tickMs } = timing;
+    const loop = (): RaftLoop => this.loop;
+    return new PreferredLeader({ self, preferred, role, leavers, log, nowMs, tickMs, loop });
   }
 
   private buildSnapshots(): SnapshotDesk {
@@ -395,8 +409,10 @@ export class ClusterWiring {
   private buildCaretaker(): Caretaker {
     const { parts, host, nowMs, book, role } = this;
     const { timing, peers, log, kinds } = parts;
+    const preferred = this.buildPreferred();
     return new Caretaker({
       ...{ self: parts.nodeId, kinds, peers, log, nowMs, book, role, tickMs: timing.tickMs },
+      ...(preferred === null ? {} : { preferred }),
       tables: this.state.tables,
       commands: parts.machine.commands,
       clusterVersionMs: timing.clusterVersionMs ?? CLUSTER_VERSION_MS,

@@ -23,6 +23,8 @@ export interface HandOffPort {
   readonly tickMs: number;
   /** Only these may take over; any voter when absent. */
   readonly candidates?: readonly NodeId[];
+  /** Left leadership itself a moment ago: it takes over only when nobody else can. */
+  leftRecently?(id: NodeId): boolean;
   leads(): boolean;
   leader(): NodeId;
 }
@@ -61,7 +63,7 @@ export class HandOff {
   }
 
   private choose(nowMs: number): NodeId | null {
-    const { loop, tickMs, candidates } = this.port;
+    const { loop, tickMs, candidates, leftRecently } = this.port;
     const status = loop.status();
     const allowed = candidates ?? status.config.voters;
     const best = (among: readonly NodeId[]): NodeId | null =>
@@ -71,7 +73,8 @@ export class HandOff {
       if (isPatient && best([this.target]) !== null) return this.target;
       this.passedBy.add(this.target);
     }
-    let next = best(allowed.filter((id) => !this.passedBy.has(id)));
+    const open = allowed.filter((id) => !this.passedBy.has(id));
+    let next = best(open.filter((id) => leftRecently?.(id) !== true)) ?? best(open);
     if (next === null) {
       this.passedBy.clear();
       next = best(allowed);

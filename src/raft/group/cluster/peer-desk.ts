@@ -13,6 +13,7 @@ import type { CommandRoutes } from './command-routes.js';
 import type { DivergenceWatch } from './divergence-watch.js';
 import { entriesFor, type EntryDeskParts } from './entry-desk.js';
 import type { EntryPacker } from './entry-packer.js';
+import type { LeaveRecord } from './leave-record.js';
 import type { MemberBook } from './member-book.js';
 import type { PeerHandlers, StateAnswer, StateQuery } from './peer-port.js';
 import type { PopRouter } from './pop-router.js';
@@ -31,6 +32,7 @@ export interface PeerDeskParts {
   readonly divergence: DivergenceWatch;
   readonly book: MemberBook;
   readonly snapshots: SnapshotDesk;
+  readonly leavers: LeaveRecord;
   readonly nodeId: NodeId;
   readonly kinds: number;
   readonly commands: MachineParts['commands'];
@@ -49,7 +51,11 @@ export function peerHandlers(parts: PeerDeskParts): PeerHandlers {
   const { loop, routes, pops, popServer, watch, divergence } = parts;
   return {
     message: (message: Message) => {
-      if (parts.takesPart()) loop.step(message);
+      if (!parts.takesPart()) return;
+      if (message.kind === 'timeout-now' && message.from === parts.leader()) {
+        parts.leavers.handedOver(message.from);
+      }
+      loop.step(message);
     },
     command: (from, bytes) => takeCommand(parts, from, bytes),
     commandRefused: () => routes.refused(),
