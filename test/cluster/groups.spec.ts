@@ -69,7 +69,7 @@ describe('three nodes with three groups', () => {
           (groups) => groups.map(({ leaderId }) => leaderId).join() === wanted.join(),
         );
       },
-      { withinMs: 90_000, what: `groups led by ${wanted.join(', ')}` },
+      { withinMs: 120_000, what: `groups led by ${wanted.join(', ')}` },
     );
   }
 
@@ -118,7 +118,7 @@ describe('three nodes with three groups', () => {
         push('out-2'),
         { type: 'ack', transactionId: 'first', partitionId, leaseId },
       ],
-      kv: [{ op: 'put', namespace: 'n', key: 'k', value: 'v' }],
+      kv: [{ op: 'put', ns: 'n', key: 'k', value: 'v', forever: true }],
     });
     expect(answer.body).toMatchObject({ success: true });
     const after = await groupsAt(2);
