@@ -17,6 +17,8 @@ export const MAX_PARKED_POPS = 1_000_000;
 const NOWHERE = 0;
 /** A refused pop asks again after this long. */
 const REFUSED_RETRY_MS = 100;
+/** The leader's words about a grant that is here already: what the autopilot chose. Longer is too long. */
+const WORDS_MS = 100;
 /** Sessions of this boot whose grants are still looked at. */
 const MAX_SESSIONS = 16;
 
@@ -51,6 +53,9 @@ class ParkedPop implements Deadlined {
   notBeforeMs = 0;
   /** The leader said a grant is on its way through the log. */
   promised: DispatchAnswer | null = null;
+  /** A grant that waits for the leader's words. */
+  held: GrantOutcome | null = null;
+  heldAtMs = 0;
   readonly deadlineMs: number;
   readonly request: PopRequest;
   readonly options: CallOptions;
@@ -94,6 +99,8 @@ export class PopRouter {
   private readonly parked = new Map<number, ParkedPop>();
   /** Those that wait at no leader now, oldest first. */
   private readonly homeless = new Set<ParkedPop>();
+  /** Those whose grant waits for the leader's words. */
+  private readonly holding = new Set<ParkedPop>();
   private readonly sessions = new Set<number>();
   private nextSequence = 1;
 
@@ -128,15 +135,14 @@ export class PopRouter {
     const pop = parked?.ticket.session === session ? parked : undefined;
     // A former leader's claim settles it: the present one need not look for more.
     if (pop !== undefined && pop.asked > 1) this.cancelRemote(pop);
-    // This node stood still meanwhile: a lease that is over is nothing to hand out.
-    if (!grant.commitOnDelivery && grant.expiresAt <= this.port.nowMicros()) {
-      if (pop !== undefined) this.sendHome(pop);
-      return;
-    }
-    const answer = pop?.promised ?? flagsOf(pop?.request, grant);
-    const { conflation, conflationConflict, autopilot } = answer;
-    if (pop?.succeed({ grant, conflation, conflationConflict, autopilot }) !== true) {
-      this.port.handBack(grant);
+    if (pop === undefined) {
+      if (!this.isOver(grant)) this.port.handBack(grant);
+    } else if (pop.held !== null) this.port.handBack(grant);
+    else if (pop.request.autopilot === null || pop.promised !== null) this.deliver(pop, grant);
+    else {
+      pop.held = grant;
+      pop.heldAtMs = this.port.nowMs();
+      this.holding.add(pop);
     }
   }
 
@@ -149,6 +155,7 @@ export class PopRouter {
 
   /** The leader is another one, or the way to it broke: everybody asks again, oldest first. */
   rerouteAll(): void {
+    this.deliverHeld();
     this.homeless.clear();
     for (const pop of this.parked.values()) {
       pop.at = NOWHERE;
@@ -160,34 +167,66 @@ export class PopRouter {
 
   /** Called a few times a second: sends what found no way before. */
   tick(): void {
-    if (this.homeless.size === 0) return;
     const now = this.port.nowMs();
+    for (const pop of [...this.holding]) if (now - pop.heldAtMs >= WORDS_MS) this.release(pop);
+    if (this.homeless.size === 0) return;
     for (const pop of [...this.homeless]) if (pop.notBeforeMs <= now) this.route(pop);
   }
 
   /** Shutdown of the HTTP port: waiting pops are answered empty at once. */
   answerAllEmpty(): void {
+    this.deliverHeld();
     for (const pop of [...this.parked.values()]) pop.succeed(EMPTY);
   }
 
   failAll(error: () => Error): void {
+    this.deliverHeld();
     for (const pop of [...this.parked.values()]) pop.fail(error());
   }
 
   forget(pop: ParkedPop): void {
     this.parked.delete(pop.ticket.sequence);
     this.homeless.delete(pop);
+    this.holding.delete(pop);
     this.port.wheel.remove(pop);
   }
 
   expired(pop: ParkedPop): void {
+    if (pop.held !== null) return this.release(pop);
     if (pop.at !== NOWHERE) pop.fail(new QueenError('timeout'));
     else pop.fail(new QueenError(this.port.leader() === NOWHERE ? 'no_leader' : 'retry'));
   }
 
   private clientGone(pop: ParkedPop): void {
+    const { held } = pop;
     this.cancelRemote(pop);
-    pop.succeed(EMPTY);
+    if (pop.succeed(EMPTY) && held !== null) this.port.handBack(held);
+  }
+
+  private deliver(pop: ParkedPop, grant: GrantOutcome): void {
+    if (this.isOver(grant)) return this.sendHome(pop);
+    const answer = pop.promised ?? flagsOf(pop.request, grant);
+    const { conflation, conflationConflict, autopilot } = answer;
+    if (!pop.succeed({ grant, conflation, conflationConflict, autopilot })) {
+      this.port.handBack(grant);
+    }
+  }
+
+  /** This node stood still meanwhile: a lease that is over is nothing to hand out. */
+  private isOver(grant: GrantOutcome): boolean {
+    return !grant.commitOnDelivery && grant.expiresAt <= this.port.nowMicros();
+  }
+
+  /** The grant waits no longer, whatever the leader said. */
+  private release(pop: ParkedPop): void {
+    const { held } = pop;
+    pop.held = null;
+    this.holding.delete(pop);
+    if (held !== null) this.deliver(pop, held);
+  }
+
+  private deliverHeld(): void {
+    for (const pop of [...this.holding]) this.release(pop);
   }
 
   private cancelRemote(pop: ParkedPop): void {
@@ -211,6 +250,7 @@ export class PopRouter {
   }
 
   private sendHome(pop: ParkedPop): void {
+    if (pop.held !== null) return this.release(pop);
     if (pop.settled) return;
     pop.at = NOWHERE;
     pop.notBeforeMs = this.port.nowMs() + REFUSED_RETRY_MS;
@@ -250,6 +290,11 @@ export class PopRouter {
   }
 
   private settleReply(pop: ParkedPop, reply: PopReply): void {
+    if (pop.held !== null) {
+      if (reply.kind === 'answer' && reply.answer.granted) pop.promised = reply.answer;
+      this.release(pop);
+      return;
+    }
     if (reply.kind === 'refused') {
       if (reply.code === 'overloaded') pop.fail(new QueenError('overloaded'));
       else this.sendHome(pop);
@@ -268,9 +313,9 @@ const EMPTY: PopAnswer = {
   autopilot: null,
 };
 /** The grant mostly arrives before the leader's own words: what it tells by itself. */
-function flagsOf(request: PopRequest | undefined, grant: GrantOutcome): DispatchAnswer {
+function flagsOf(request: PopRequest, grant: GrantOutcome): DispatchAnswer {
   const conflation = grant.ranges.some((range) => range.conflated);
-  const asked = request?.conflation ?? null;
+  const asked = request.conflation;
   return {
     granted: true,
     conflation,
