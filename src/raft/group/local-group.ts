@@ -4,22 +4,15 @@
  * good (role `stopped`, everybody who waits is told `retry`); the process and its health page stay up.
  * Reading path: submit → Intake → LogWriter → WAL → ApplyLoop → outcome.
  */
-import type { Clock } from '../../common/clock.js';
 import { QueenError } from '../../common/errors.js';
 import type { GroupId, LogIndex, Micros, NodeId, Term } from '../../common/ids.js';
-import { partitionId as asPartitionId, term as asTerm } from '../../common/ids.js';
+import { term as asTerm } from '../../common/ids.js';
 import { CommandKind } from '../../machine/commands/catalogue.js';
 import type { GrantOutcome, Outcome } from '../../machine/commands/catalogue.js';
 import type { MachineEvents, OutcomeSink } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
-import { AppendFinder } from './append-finder.js';
-import { ApplyLoop } from './apply-loop.js';
-import { Checkpointer } from './checkpointer.js';
-import type { CollectorOptions } from './collector/collector.js';
-import { ReadPins } from './collector/read-pins.js';
 import { CoordinatorSet } from './coordinator-set.js';
 import { DeadlineWheel } from './deadline-wheel.js';
-import { EventHub } from './event-hub.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from './group.js';
 import type {
   PayloadCipher,
@@ -29,24 +22,19 @@ import type {
   StoredMessage,
 } from './group.js';
 import { growthRefusal } from './growth.js';
-import { IdResolver, type ResolvedIds } from './id-resolver.js';
+import type { ResolvedIds } from './id-resolver.js';
 import { Intake } from './intake.js';
 import { LogClock } from './log-clock.js';
 import { LogWriter } from './log-writer.js';
-import { Maintenance } from './maintenance.js';
-import { MessageReader } from './message-reader.js';
 import { PopDesk } from './pop-desk.js';
-import type { PartitionPlace, CoordinatorPort, DispatcherPort, GroupLog } from './ports.js';
-import type { IdIndexDriver, LogEntry } from './ports.js';
-import type { MachineParts, RowsPort, StorePort, WalPort } from './ports.js';
+import type { CoordinatorPort, DispatcherPort, LogEntry } from './ports.js';
 import { ReadBarrier } from './read-barrier.js';
 import { loadColumns, replayLog } from './recovery.js';
-import { TailCache } from './tail-cache.js';
-import type { TailIndex } from './tail-index.js';
+import { StateSide, type StateSideParts } from './state-side.js';
 
 const TWO_32 = 0x1_0000_0000;
 
-export interface LocalGroupParts {
+export interface LocalGroupParts extends Omit<StateSideParts, 'purge'> {
   readonly id: GroupId;
   readonly nodeId: NodeId;
   /** 16 bytes, minted with the data directory. */
@@ -54,24 +42,8 @@ export interface LocalGroupParts {
   readonly bootCount: number;
   /** Highest machine version this build reads. */
   readonly kinds: number;
-  readonly tailCacheBytes: number;
-  readonly clock: Clock;
-  readonly log: GroupLog;
-  readonly wal: WalPort;
-  readonly store: StorePort;
-  readonly rows: RowsPort;
-  readonly ids: IdIndexDriver;
-  readonly machine: MachineParts;
   /** Absent: the disk is never too full. */
   readonly diskGate?: { readonly isFull: boolean };
-  /** Fed by the row port the machine writes through. */
-  readonly tailIndex: TailIndex;
-  /** Entries kept in the raft log behind the durable index. */
-  readonly logKeepEntries?: number;
-  /** Absent: this node has no encryption key. */
-  readonly cipher?: PayloadCipher | null;
-  /** Absent: log segments are never freed. */
-  readonly collector?: CollectorOptions;
 }
 
 /** What a dispatcher may use of its group. */
@@ -103,19 +75,12 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   private readonly wheel: DeadlineWheel;
   private readonly intake: Intake;
   private readonly barrier: ReadBarrier;
-  private readonly events: EventHub;
-  private readonly tail: TailCache;
-  private readonly apply: ApplyLoop;
-  private readonly checkpointer: Checkpointer;
-  readonly maintenance: Maintenance;
-  private readonly pins = new ReadPins();
+  private readonly state: StateSide;
   private readonly desk: PopDesk;
-  private readonly reader: MessageReader;
-  private readonly resolver: IdResolver;
   private readonly nowMs: () => number;
 
   constructor(private readonly parts: LocalGroupParts) {
-    const { clock, machine, store, rows, ids, wal } = parts;
+    const { clock, machine, wal } = parts;
     this.id = parts.id;
     this.cipher = parts.cipher ?? null;
     this.tables = machine.tables;
@@ -127,52 +92,30 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.barrier = new ReadBarrier(this.wheel);
     const firstProposal = ((wal.term + 1) % 0x1_0000) * TWO_32;
     this.intake = new Intake(this.wheel, (call) => this.writer?.enqueue(call), firstProposal);
-    this.events = new EventHub(parts.log);
-    this.tail = new TailCache(parts.tailCacheBytes);
     this.desk = new PopDesk(
       () => this.intake.sessionId,
       (grant) => this.handBack(grant),
     );
-    this.checkpointer = new Checkpointer({
-      ...{ parts: machine, rows, store, ids, nowMs: this.nowMs },
-      ...(parts.logKeepEntries === undefined ? {} : { logKeepEntries: parts.logKeepEntries }),
-      purge: (index) => wal.purge(index),
-      failed: (error) => this.poison('NODE-LOCAL', error, this.status().applied),
-    });
-    const view = (): Promise<GroupView> => this.view();
-    const { retired } = wal;
-    const { collector: options } = parts;
-    this.maintenance = new Maintenance({
-      ...{ machine, rows, log: parts.log, view },
-      ...(retired === undefined || options === undefined
-        ? {}
-        : { collecting: { retired, store, pins: this.pins, nowMs: this.nowMs, options } }),
-    });
-    this.apply = new ApplyLoop(
-      { parts: machine, rows, ids, outcomes: this, events: this.events, nowMs: this.nowMs },
+    this.state = new StateSide(
+      { ...parts, purge: (index) => wal.purge(index) },
       {
+        outcomes: this,
+        nowMicros: () => this.nowMicros(),
         applied: (entry) => this.afterApply(entry),
-        room: () => this.checkpointer.room(),
-        failed: (entry, error) => this.applyFailed(entry, error),
+        applyFailed: (entry, error) => this.applyFailed(entry, error),
+        failed: (error) => this.poison('NODE-LOCAL', error, this.state.appliedIndex),
       },
     );
-    const { appends } = machine;
-    const { tailIndex } = parts;
-    const finder = new AppendFinder({ appends, tailIndex, view });
-    this.resolver = new IdResolver(finder, ids);
-    this.reader = new MessageReader({
-      ...{ finder, appends, tail: this.tail, wal, pins: this.pins, cipher: this.cipher },
-      damaged: (error) => this.damaged(error),
-    });
   }
 
   /** Loads, replays and takes the lead; resolves when the group serves. */
   async start(): Promise<void> {
     const { wal, store, machine, ids, nodeId, clock, log } = this.parts;
-    this.events.listen({ granted: (grant) => this.desk.granted(grant) });
+    const { state } = this;
+    state.events.listen({ granted: (grant) => this.desk.granted(grant) });
     await loadColumns({ store, machine, ids, wal, log });
-    this.checkpointer.start();
-    await replayLog({ wal, apply: this.apply, tail: this.tail, log });
+    state.checkpointer.start();
+    await replayLog({ wal, apply: state.apply, tail: state.tail, log });
     this.throwIfStopped();
     this.currentTerm = asTerm(wal.term + 1);
     await wal.startTerm(this.currentTerm, nodeId);
@@ -180,8 +123,8 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     const lead = new Promise<void>((resolve) => {
       this.leading = resolve;
     });
-    const { machine: state } = machine;
-    const format = { term: this.currentTerm, machineVersion: () => state.clusterVersion() };
+    const machineVersion = (): number => machine.machine.clusterVersion();
+    const format = { term: this.currentTerm, machineVersion };
     this.writer = new LogWriter(wal, this.logClock, format, {
       stampCall: (call) => this.intake.stampCall(call),
       durable: (entries) => this.commit(entries),
@@ -192,7 +135,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     await lead;
     this.throwIfStopped();
     await this.openSession();
-    this.maintenance.start();
+    state.maintenance.start();
   }
 
   /** Plugs the leader's dispatcher in; it starts with the lead, or now. */
@@ -250,7 +193,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     const writer = this.writer;
     if (this.role !== 'leader' || writer === null) return Promise.reject(new QueenError('retry'));
     const { enqueued, allPacked } = writer.position;
-    const applied = this.apply.appliedIndex;
+    const applied = this.state.apply.appliedIndex;
     return this.barrier.wait(
       { enqueued, allPacked, lastIndex: writer.lastIndex, applied },
       options,
@@ -258,13 +201,11 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   }
 
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
-    const place = this.placeOf(partitionId);
-    if (place === undefined) return Promise.resolve([]);
-    return this.reader.read(place, Math.max(first, place.logStart), last);
+    return this.state.readMessages(partitionId, first, last);
   }
 
   readRecord(place: RecordPlace): Promise<Uint8Array> {
-    return this.reader.readRecord(place);
+    return this.state.readRecord(place);
   }
 
   findIds(
@@ -272,16 +213,11 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     hashes: Uint8Array,
     span: { readonly first: number; readonly last: number },
   ): Promise<ResolvedIds> {
-    const place = this.placeOf(partitionId);
-    if (place !== undefined) return this.resolver.find(place, hashes, span);
-    const nowhere = new Float64Array(Math.floor(hashes.length / 16)).fill(-1);
-    return Promise.resolve({ offsets: nowhere, bases: nowhere });
+    return this.state.findIds(partitionId, hashes, span);
   }
 
   view(): Promise<GroupView> {
-    const { machine, rows } = this.parts;
-    machine.machine.flushDirtyRows();
-    return rows.view(machine.machine.appliedIndex);
+    return this.state.view();
   }
 
   status(): GroupStatus {
@@ -309,7 +245,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   }
 
   listen(events: Partial<MachineEvents>): () => void {
-    return this.events.listen(events);
+    return this.state.events.listen(events);
   }
 
   nowMicros(): Micros {
@@ -339,31 +275,18 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   }
 
   private async shutDown(graceful: boolean): Promise<void> {
-    const { ids, wal, store } = this.parts;
+    const { apply, maintenance } = this.state;
     this.role = 'stopped';
     this.dispatcher?.stop();
     this.coordinators.stop();
-    await this.maintenance.stop();
-    if (!graceful) this.apply.stop();
+    await maintenance.stop();
+    if (!graceful) apply.stop();
     await this.writer?.stop();
-    if (graceful) await this.apply.drained();
-    this.apply.stop();
+    if (graceful) await apply.drained();
+    apply.stop();
     this.answerAll();
-    await this.checkpointer.stop(graceful);
-    await this.apply.drained();
+    await this.state.stop(graceful);
     this.wheel.stop();
-    await this.closeQuietly(ids, wal, store);
-  }
-
-  /** A poisoned log or store may refuse to close; the others are closed all the same. */
-  private async closeQuietly(...files: readonly { close(): Promise<void> }[]): Promise<void> {
-    for (const file of files) {
-      try {
-        await file.close();
-      } catch (error) {
-        this.parts.log.warn('file not closed cleanly', { error: describe(error) });
-      }
-    }
   }
 
   private async openSession(): Promise<void> {
@@ -376,20 +299,10 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.intake.openSession(outcome.session);
   }
 
-  private placeOf(partitionId: number): PartitionPlace | undefined {
-    const { partitions } = this.tables;
-    const slot = partitions.byId(asPartitionId(partitionId));
-    if (slot < 0) return undefined;
-    const logStart = partitions.logStart(slot);
-    return { queueId: partitions.queueId(slot), partitionId, logStart };
-  }
-
   private commit(entries: readonly LogEntry[]): void {
-    for (const entry of entries) {
-      this.tail.add(entry);
-      this.committed = entry.index;
-    }
-    this.apply.push(entries);
+    const last = entries[entries.length - 1];
+    if (last !== undefined) this.committed = last.index;
+    this.state.commit(entries);
   }
 
   private afterApply(entry: LogEntry): void {
@@ -400,7 +313,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
       this.coordinators.start();
       this.leading?.();
     }
-    this.checkpointer.poll();
+    this.state.checkpointer.poll();
   }
 
   private applyFailed(entry: LogEntry, error: unknown): void {
@@ -422,9 +335,9 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.failure = { class: kind, error: describe(error), index };
     this.role = 'stopped';
     this.parts.log.error('group stopped', { class: kind, error: describe(error), index });
-    this.apply.stop();
+    this.state.apply.stop();
     void this.writer?.stop();
-    void this.maintenance.stop();
+    void this.state.maintenance.stop();
     this.dispatcher?.stop();
     this.coordinators.stop();
     this.answerAll();

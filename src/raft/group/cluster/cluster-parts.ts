@@ -5,7 +5,7 @@ import type { WalPort } from '../ports.js';
 import type { MemberAddress, Members } from './members.js';
 import type { PeerPort } from './peer-port.js';
 import type { SnapshotPort } from './snapshot-port.js';
-import type { StateSideParts } from './state-side.js';
+import type { StateSideParts } from '../state-side.js';
 
 export interface ClusterTiming {
   readonly tickMs: number;

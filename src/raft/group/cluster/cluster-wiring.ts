@@ -14,6 +14,7 @@ import { DeadlineWheel } from '../deadline-wheel.js';
 import { patchCommand } from '../entry-payload.js';
 import { Intake } from '../intake.js';
 import type { DispatcherPort, LogEntry } from '../ports.js';
+import { StateSide } from '../state-side.js';
 import { AppliedWaiters } from './applied-waiters.js';
 import { Caretaker } from './caretaker.js';
 import type { ClusterGroupParts } from './cluster-parts.js';
@@ -38,7 +39,6 @@ import { ReadRounds } from './read-rounds.js';
 import { SessionOpener } from './session-opener.js';
 import { SnapshotDesk } from './snapshot-desk.js';
 import { StableLog } from './stable-log.js';
-import { StateSide } from './state-side.js';
 
 const TWO_16 = 0x1_0000;
 const TWO_24 = 0x100_0000;

@@ -1,27 +1,27 @@
 /**
  * The half of a group that does not know how entries get committed: apply loop, checkpoints, readers,
- * events, views. The clustered group feeds it committed entries; everything here is the same on leader
- * and follower.
+ * events, views. A group of one voter and a clustered one feed it committed entries; everything here is
+ * the same on a single node, a leader and a follower.
  */
-import type { Clock } from '../../../common/clock.js';
-import type { LogIndex } from '../../../common/ids.js';
-import { partitionId as asPartitionId } from '../../../common/ids.js';
-import type { OutcomeSink } from '../../../machine/machine.js';
-import type { Tables } from '../../../machine/tables/tables.js';
-import { AppendFinder } from '../append-finder.js';
-import { ApplyLoop } from '../apply-loop.js';
-import { Checkpointer } from '../checkpointer.js';
-import type { CollectorOptions } from '../collector/collector.js';
-import { ReadPins } from '../collector/read-pins.js';
-import { EventHub } from '../event-hub.js';
-import type { GroupView, PayloadCipher, RecordPlace, StoredMessage } from '../group.js';
-import { IdResolver, type ResolvedIds } from '../id-resolver.js';
-import { Maintenance } from '../maintenance.js';
-import { MessageReader } from '../message-reader.js';
-import type { PartitionPlace, GroupLog, IdIndexDriver, LogEntry, MachineParts } from '../ports.js';
-import type { RowsPort, StorePort, WalPort } from '../ports.js';
-import { TailCache } from '../tail-cache.js';
-import type { TailIndex } from '../tail-index.js';
+import type { Clock } from '../../common/clock.js';
+import type { LogIndex } from '../../common/ids.js';
+import { partitionId as asPartitionId } from '../../common/ids.js';
+import type { OutcomeSink } from '../../machine/machine.js';
+import type { Tables } from '../../machine/tables/tables.js';
+import { AppendFinder } from './append-finder.js';
+import { ApplyLoop } from './apply-loop.js';
+import { Checkpointer } from './checkpointer.js';
+import type { CollectorOptions } from './collector/collector.js';
+import { ReadPins } from './collector/read-pins.js';
+import { EventHub } from './event-hub.js';
+import type { GroupView, PayloadCipher, RecordPlace, StoredMessage } from './group.js';
+import { IdResolver, type ResolvedIds } from './id-resolver.js';
+import { Maintenance } from './maintenance.js';
+import { MessageReader } from './message-reader.js';
+import type { PartitionPlace, GroupLog, IdIndexDriver, LogEntry, MachineParts } from './ports.js';
+import type { RowsPort, StorePort, WalPort } from './ports.js';
+import { TailCache } from './tail-cache.js';
+import type { TailIndex } from './tail-index.js';
 
 export interface StateSideParts {
   readonly clock: Clock;
@@ -37,6 +37,10 @@ export interface StateSideParts {
   readonly cipher?: PayloadCipher | null;
   /** Absent: log segments are never freed. */
   readonly collector?: CollectorOptions;
+  /** Takes entries a checkpoint covers out of the raft log. Absent: somebody else does that. */
+  readonly purge?: (index: LogIndex) => Promise<void>;
+  /** Entries kept in the raft log behind the durable index. */
+  readonly logKeepEntries?: number;
 }
 
 export interface StateSideHooks {
@@ -70,8 +74,8 @@ export class StateSide {
     this.tail = new TailCache(parts.tailCacheBytes);
     this.checkpointer = new Checkpointer({
       ...{ parts: machine, rows, store, ids, nowMs },
-      // A cluster keeps its raft log: a member that was away catches up from it.
-      purge: () => Promise.resolve(),
+      ...(parts.logKeepEntries === undefined ? {} : { logKeepEntries: parts.logKeepEntries }),
+      purge: parts.purge ?? (() => Promise.resolve()),
       failed: (error) => hooks.failed(error),
     });
     const view = (): Promise<GroupView> => this.view();
