@@ -8,13 +8,15 @@ import { visitAppendedGroups } from '../machine/commands/contents.js';
 import { KEYSPACE, keyspaceRange } from '../machine/tables/keyspaces.js';
 import type { Tables } from '../machine/tables/tables.js';
 import { timerLogReferences } from '../reads/timers.js';
-import type { EntryContents } from './group/ports.js';
+import type { EntryContents, PinnedRange } from './group/ports.js';
 import type { GroupView } from './group/group.js';
 
 export function entryContents(tables: Tables): EntryContents {
   const { names, queues, partitions } = tables;
   return {
     visit: (payload, holder) => {
+      // Only ranges that rows name are left of it: its version byte is none.
+      if (payload[0] === 0) return;
       visitAppendedGroups(payload, ({ tenant, queue, partition, sizeBytes }) => {
         const tenantId = names.tenant(tenant);
         const row = tenantId === undefined ? undefined : queues.find(tenantId, queue);
@@ -22,19 +24,20 @@ export function entryContents(tables: Tables): EntryContents {
         if (slot >= 0) holder.messages(partitions.id(slot), sizeBytes);
       });
     },
-    pinned: pinnedEntries,
+    pinned: pinnedRanges,
   };
 }
 
-async function* pinnedEntries(
+async function* pinnedRanges(
   view: GroupView,
   first: number,
   last: number,
-): AsyncGenerator<number> {
+): AsyncGenerator<PinnedRange> {
   for await (const [, value] of view.iterate(keyspaceRange(KEYSPACE.deadLetters))) {
-    yield decodeDeadLetterRow(value).entryIndex;
+    const { entryIndex, blockOffset, start, length } = decodeDeadLetterRow(value);
+    yield { entryIndex, start: blockOffset + start, length };
   }
   for await (const reference of timerLogReferences(view, { from: first, until: last + 1 })) {
-    yield reference.entryIndex;
+    yield reference;
   }
 }

@@ -17,6 +17,7 @@ import { readFigures, type GroupFigures } from './group-figures.js';
 import { openRepaired, type RepairPeers } from './log-repair.js';
 import { createMachineParts } from './machine-parts.js';
 import { CheckpointStore, MachineRows } from './row-ports.js';
+import { SegmentSealer } from './segment-sealer.js';
 import { WalLog } from './wal-port.js';
 import { installPending } from './snapshot/install.js';
 import { markDirectoryReady, NodeFilePort, openIdentity, Wal, type FilePort } from './wal/index.js';
@@ -33,6 +34,8 @@ export interface GroupFilesOptions {
   /** A directory of a single-node broker is taken over; it keeps the id it was made with. */
   readonly adoptLocal?: boolean;
   readonly segmentBytes?: number;
+  /** Age at which the active segment is sealed; 0, absent: never. */
+  readonly sealAgeMs?: number;
   readonly overlayMaxBytes?: number;
   readonly checkpointMs?: number;
   readonly checkpointBytes?: number;
@@ -133,11 +136,17 @@ export function handOver(undo: Undo, files: GroupFiles, stop: () => Promise<void
   undo.push(stop);
 }
 
-/** The background checks of a group that serves; what they find stops it. They end before it does. */
-export function startScrub(options: GroupFilesOptions, files: GroupFiles, undo: Undo): void {
-  if (options.scrub === undefined) return;
+/** What looks after the files of a group that serves; it ends before the group does. */
+export function startCare(options: GroupFilesOptions, files: GroupFiles, undo: Undo): void {
   const { wal, store, damaged } = files;
   const log = options.log ?? silentLog;
+  const { sealAgeMs } = options;
+  if (sealAgeMs !== undefined && sealAgeMs > 0) {
+    const sealer = new SegmentSealer({ wal, log, nowMs: () => performance.now() }, sealAgeMs);
+    sealer.start();
+    undo.push(() => sealer.stop());
+  }
+  if (options.scrub === undefined) return;
   const report = (error: Error): void => damaged.report?.(error);
   const scrub = new BackgroundScrub({ wal, store, log, damaged: report }, options.scrub);
   scrub.start();

@@ -42,6 +42,7 @@ export function fileOptions(
     directory: groupDirectory(raft.dir, id),
     nodeId: raft.nodeId,
     segmentBytes: storage.segmentBytes,
+    sealAgeMs: storage.sealAgeMs,
     overlayMaxBytes: share(storage.overlayMaxBytes, groups),
     checkpointMs: storage.durableEveryMs,
     checkpointBytes: storage.durableEveryBytes,

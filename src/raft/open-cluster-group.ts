@@ -11,7 +11,7 @@ import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
-import { handOver, LOCAL, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
+import { handOver, LOCAL, openGroupFiles, silentLog, startCare, unwind } from './group-files.js';
 import type { GroupFigures } from './group-figures.js';
 import { ClusterGroup } from './group/cluster/cluster-group.js';
 import type { ClusterTiming, FirstMembers } from './group/cluster/cluster-parts.js';
@@ -82,7 +82,7 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
     handOver(undo, files, () => group.stop());
     await group.start();
     checkEncryptionKey(group.tables.encryption.check, group.cipher);
-    startScrub(options, files, undo);
+    startCare(options, files, undo);
     return {
       ...{ group, figures: files.figures },
       backup: () => backupOf(options, files, group),

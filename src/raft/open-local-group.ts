@@ -9,7 +9,7 @@ import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
-import { handOver, openGroupFiles, silentLog, startScrub, unwind } from './group-files.js';
+import { handOver, openGroupFiles, silentLog, startCare, unwind } from './group-files.js';
 import { EMPTY_CONFIG } from './core/index.js';
 import { readMembers } from './group/cluster/members.js';
 import { LocalGroup } from './group/local-group.js';
@@ -51,7 +51,7 @@ export async function openLocalGroup(options: LocalGroupOptions): Promise<Opened
     handOver(undo, files, () => group.stop());
     await group.start();
     checkEncryptionKey(group.tables.encryption.check, group.cipher);
-    startScrub(options, files, undo);
+    startCare(options, files, undo);
     const { figures } = files;
     const backup = (): Promise<BackupStream> => backupOf(options, files);
     return { group, figures, backup, close: () => unwind(undo, options.log) };

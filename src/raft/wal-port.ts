@@ -1,6 +1,6 @@
 /** The write-ahead log as a group sees it: entries in, entries and byte ranges out. Counts writes. */
 import { QuantileSummary } from '../common/quantile-summary.js';
-import { logIndex, type LogIndex, type NodeId, type Term } from '../common/ids.js';
+import { type LogIndex, type NodeId, type Term } from '../common/ids.js';
 import type { LogEntry, PayloadRange, RetiredLog, WalPort } from './group/ports.js';
 import type { Wal, WalEntry } from './wal/index.js';
 
@@ -80,9 +80,13 @@ export class WalLog implements WalPort {
   }
 
   /** Only what is applied is purged, so it is committed; a single voter tells the log only here. */
-  purge(index: LogIndex): Promise<void> {
+  async purge(index: LogIndex): Promise<void> {
     this.wal.setCommit(index);
-    return this.wal.releaseTo(logIndex(index));
+    if (this.wal.canRelease(index)) await this.wal.releaseTo(index);
+  }
+
+  indexBefore(bytes: number): number {
+    return this.wal.indexBefore(bytes);
   }
 
   close(): Promise<void> {

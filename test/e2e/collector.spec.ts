@@ -47,6 +47,14 @@ async function fill(queue: string, megabytes: number, tag = 'm'): Promise<void> 
   }
 }
 
+/** What the log files take on the disk, as `du` counts it. */
+function logDiskBytes(): number {
+  const directory = join(broker.directory, 'wal');
+  return readdirSync(directory)
+    .map((name) => statSync(join(directory, name), { throwIfNoEntry: false })?.blocks ?? 0)
+    .reduce((sum, blocks) => sum + blocks * 512, 0);
+}
+
 const shrinksTo = (bytes: number) =>
   eventually(async () => {
     // The log lets go of entries only as new ones come.
@@ -112,4 +120,41 @@ it('rewrites what is mostly dead and keeps every live message and dead letter', 
   const { messages } = (await broker.get(`/api/v1/dlq?queue=${dying}`)).json;
   const replay = await broker.post(`/api/v1/dlq/${messages[0].id}/replay`, { queue: kept });
   expect(replay.status).toBe(200);
+});
+
+it('keeps of an entry only the messages that dead letters need', async () => {
+  const queue = freshQueue();
+  await calls.configure(queue, { dedupWindowSeconds: 0 });
+  const query = { batch: 16, consumerGroup: 'g', subscriptionMode: 'all' };
+  // One letter in every 256 KiB: whole entries would stay.
+  for (let n = 0; n < 24; n += 1) {
+    await fill(queue, 0.25, `e${n}-`);
+    const [head, ...rest] = messagesOf(await calls.pop(queue, query));
+    const settled = rest.map(({ transactionId }) => ({ id: transactionId }));
+    const id = head!.transactionId;
+    await calls.ack(head!, 'g', { id, status: 'dlq', error: 'spoiled' }, ...settled);
+  }
+  expect(logDiskBytes()).toBeGreaterThan(5 * SEGMENT_BYTES);
+  await calls.configure(queue, { maxWaitTimeSeconds: 1 });
+  const letters = 24 * (PAYLOAD.length + 2 * 4096);
+  await eventually(async () => {
+    await calls.push('ticker', 't');
+    return logDiskBytes() <= letters + 3 * SEGMENT_BYTES ? true : null;
+  }, 60_000);
+  for (let restart = 0; restart < 2; restart += 1) {
+    const { messages } = (await broker.get(`/api/v1/dlq?queue=${queue}&limit=100`)).json;
+    expect(messages).toHaveLength(24);
+    expect(messages.every(({ data }: { data: string }) => data === PAYLOAD)).toBe(true);
+    await broker.restart();
+  }
+});
+
+it('seals a segment by its age, so that a log which fills slowly is freed too', async () => {
+  const slow = { ...ENV, QUEEN_RAFT_SEGMENT_BYTES: String(64 * SEGMENT_BYTES) };
+  await broker.restart({ ...slow, QUEEN_QLOG_SEAL_AGE_S: '1' });
+  const queue = freshQueue();
+  await calls.configure(queue, { maxWaitTimeSeconds: 1, dedupWindowSeconds: 0 });
+  await fill(queue, 3);
+  expect(logBytes()).toBeGreaterThan(2.5 * SEGMENT_BYTES);
+  await shrinksTo(SEGMENT_BYTES);
 });

@@ -4,12 +4,11 @@
  * consistent because encoding and freezing happen in one synchronous step.
  */
 import type { LogIndex } from '../../common/ids.js';
+import { LOG_KEEP_BYTES, LOG_KEEP_ENTRIES } from './log-kept.js';
 import type { CheckpointMeta, IdIndexDriver, MachineParts, RowsPort, StorePort } from './ports.js';
 
 const POLL_MS = 20;
-const LOG_KEEP_ENTRIES = 4096;
-/** The log is purged when at least one entry for so many kept ones would go. */
-const PURGE_SHARE = 4;
+const PURGE_EVERY_MS = 500;
 const EXPIRE_EVERY_MS = 1000;
 
 export interface CheckpointerParts {
@@ -20,6 +19,8 @@ export interface CheckpointerParts {
   readonly nowMs: () => number;
   /** Entries kept in the raft log behind the durable index. */
   readonly logKeepEntries?: number;
+  /** An entry that is followed by so many bytes of the log. */
+  indexBefore(bytes: number): number;
   purge(index: LogIndex): Promise<void>;
   failed(error: unknown): void;
 }
@@ -29,7 +30,7 @@ export class Checkpointer {
   private running: Promise<void> | null = null;
   private waiters: (() => void)[] = [];
   private stopped = false;
-  private purgedTo = 0;
+  private lastPurgeMs = 0;
   private lastExpiryMs = 0;
   /** Stamp and window of the last durable state: what lies beyond no replay can ask for. */
   private durable: { readonly stamp: number; readonly windowMicros: number } | null = null;
@@ -45,7 +46,8 @@ export class Checkpointer {
     const { store, parts, nowMs } = this.deps;
     if (this.stopped || this.running !== null) return;
     const now = nowMs();
-    if (store.due(now, parts.machine.appliedIndex)) this.begin(now);
+    if (store.due(now, parts.machine.appliedIndex)) this.begin(() => this.write(now));
+    else if (now - this.lastPurgeMs >= PURGE_EVERY_MS) this.begin(() => this.purge(now));
     if (now - this.lastExpiryMs >= EXPIRE_EVERY_MS) {
       this.lastExpiryMs = now;
       const { durable } = this;
@@ -59,7 +61,7 @@ export class Checkpointer {
     const waiting = new Promise<void>((resolve) => {
       this.waiters.push(resolve);
     });
-    if (this.running === null) this.begin(this.deps.nowMs());
+    if (this.running === null) this.beginWrite();
     return waiting;
   }
 
@@ -68,17 +70,22 @@ export class Checkpointer {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
     if (this.running !== null) await this.running;
-    const { parts, store, nowMs } = this.deps;
+    const { parts, store } = this.deps;
     if (final && !this.stopped && parts.machine.appliedIndex > store.durableIndex) {
-      this.begin(nowMs());
+      this.beginWrite();
       if (this.running !== null) await this.running;
     }
     this.stopped = true;
     this.wake();
   }
 
-  private begin(now: number): void {
-    this.running = this.write(now).then(
+  private beginWrite(): void {
+    const now = this.deps.nowMs();
+    this.begin(() => this.write(now));
+  }
+
+  private begin(work: () => Promise<void>): void {
+    this.running = work().then(
       () => this.done(),
       (error: unknown) => {
         this.stopped = true;
@@ -107,11 +114,15 @@ export class Checkpointer {
     const windowMicros = parts.recognitionWindowMicros();
     await store.checkpoint(now, metaOf(parts));
     this.durable = { stamp, windowMicros };
-    const kept = this.deps.logKeepEntries ?? LOG_KEEP_ENTRIES;
-    const keepFrom = store.durableIndex - kept;
-    if (keepFrom - this.purgedTo < kept / PURGE_SHARE) return;
-    this.purgedTo = keepFrom;
-    await this.deps.purge(keepFrom as LogIndex);
+  }
+
+  /** Nobody needs what lies behind the durable index; some of it stays all the same. */
+  private async purge(now: number): Promise<void> {
+    this.lastPurgeMs = now;
+    const { store, logKeepEntries } = this.deps;
+    const byEntries = store.durableIndex - (logKeepEntries ?? LOG_KEEP_ENTRIES);
+    const upTo = Math.max(byEntries, this.deps.indexBefore(LOG_KEEP_BYTES));
+    if (upTo > 0) await this.deps.purge(Math.min(upTo, store.durableIndex) as LogIndex);
   }
 }
 

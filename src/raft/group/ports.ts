@@ -42,6 +42,8 @@ export interface WalPort {
   describe(range: PayloadRange): Promise<string>;
   /** Lets the raft log forget entries up to and including `index`. */
   purge(index: LogIndex): Promise<void>;
+  /** An entry that is followed by so many bytes of the raft log; 0: there is none. Absent in doubles. */
+  indexBefore?(bytes: number): number;
   /** What is kept only for the messages in it; absent in doubles. */
   readonly retired?: RetiredLog;
   close(): Promise<void>;
@@ -62,11 +64,19 @@ export interface RetiredLog {
   rewrite(
     sequence: number,
     work: {
-      readonly keep: (index: number, payload: Uint8Array) => boolean;
+      readonly keep: (index: number, payload: Uint8Array) => KeptBytes;
       readonly breathe: Breathe;
     },
   ): Promise<number>;
   remove(sequences: readonly number[]): Promise<void>;
+}
+
+/** Of an entry's payload: all, nothing, or these ranges, the rest of it turns into zeros. */
+export type KeptBytes = boolean | readonly ByteRange[];
+
+export interface ByteRange {
+  readonly start: number;
+  readonly length: number;
 }
 
 export type Breathe = () => Promise<void>;
@@ -85,10 +95,14 @@ export interface EntryContents {
   /** Tells what the entry holds, in any order. */
   visit(payload: Uint8Array, holder: ContentHolder): void;
   /**
-   * Entries that rows name by themselves, whatever became of their partition (dead letters, timers):
-   * at least those of [first, last], in any order, perhaps more than once.
+   * Bytes that rows name by themselves, whatever became of their partition (dead letters, timers):
+   * at least those of entries [first, last], in any order, perhaps more than once.
    */
-  pinned(view: GroupView, first: number, last: number): AsyncIterable<number>;
+  pinned(view: GroupView, first: number, last: number): AsyncIterable<PinnedRange>;
+}
+
+export interface PinnedRange extends ByteRange {
+  readonly entryIndex: number;
 }
 
 export interface ContentHolder {

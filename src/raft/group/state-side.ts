@@ -75,6 +75,7 @@ export class StateSide {
     this.checkpointer = new Checkpointer({
       ...{ parts: machine, rows, store, ids, nowMs },
       ...(parts.logKeepEntries === undefined ? {} : { logKeepEntries: parts.logKeepEntries }),
+      indexBefore: (bytes) => wal.indexBefore?.(bytes) ?? 0,
       purge: parts.purge ?? (() => Promise.resolve()),
       failed: (error) => hooks.failed(error),
     });

@@ -4,6 +4,7 @@
  * of its file; a created, renamed or removed name is durable only after `fsyncDir` of its directory.
  * Errors are Node's system errors with a `code`.
  */
+import { stretchesOf } from '../../common/blank-bytes.js';
 
 /**
  * read: existing file, read only. update: existing file, read and write. create: must not exist yet.
@@ -72,6 +73,33 @@ export async function writeFully(
     at += written;
     left = dropBytes(left, written);
   }
+}
+
+/** Writes everything but whole pages of zeros, which become holes of a file that grows here. */
+export async function writeSparse(
+  file: OpenFile,
+  parts: readonly Uint8Array[],
+  position: number,
+): Promise<void> {
+  let at = position;
+  let pending: Uint8Array[] = [];
+  let pendingAt = at;
+  const flush = async (): Promise<void> => {
+    if (pending.length > 0) await writeFully(file, pending, pendingAt);
+    pending = [];
+  };
+  for (const part of parts) {
+    for (const { start, end, isBlank } of stretchesOf(part)) {
+      if (isBlank) {
+        await flush();
+      } else {
+        if (pending.length === 0) pendingAt = at;
+        pending.push(part.subarray(start, end));
+      }
+      at += end - start;
+    }
+  }
+  await flush();
 }
 
 function dropBytes(parts: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {

@@ -1,5 +1,5 @@
 /** Retired segments on the real file system: read, rewritten, removed, also under readers and restarts. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { logIndex, nodeId, term } from '../../common/ids.js';
@@ -152,5 +152,56 @@ describe('retired segments', () => {
     await reopen();
     expect(files()).not.toContain(leftover);
     expect(await indexesOf(first!.sequence)).toHaveLength(first!.last - first!.first + 1);
+  });
+
+  it('keep ranges of an entry where they were, and the rest of it takes no space', async () => {
+    const index = ENTRIES + 1;
+    const payload = Buffer.alloc(256 * 1024, 'x');
+    const parts = [payload];
+    await wal.append({
+      entries: [{ index: logIndex(index), term: term(9), kind: 'normal', parts }],
+    });
+    await wal.roll();
+    wal.setCommit(logIndex(index));
+    await wal.releaseTo(logIndex(index));
+    const { sequence } = retired().at(-1)!;
+    const taken = (): number => statSync(retired().at(-1)!.path).blocks * 512;
+    const before = taken();
+    const ranges = [
+      { start: 100_000, length: 500 },
+      { start: 200_000, length: 10 },
+    ];
+    await wal.rewriteRetired(sequence, {
+      keep: (entry) => (entry.index === logIndex(index) ? ranges : true),
+      breathe,
+    });
+    expect(taken()).toBeLessThan(before / 4);
+    for (let restart = 0; restart < 2; restart += 1) {
+      for (const { start, length } of ranges) {
+        const bytes = await wal.readRange(logIndex(index), start, length);
+        expect(bytes.equals(payload.subarray(start, start + length))).toBe(true);
+      }
+      const { payload: whole } = await wal.readEntry(logIndex(index));
+      expect(whole).toHaveLength(payload.length);
+      expect(whole.filter((byte) => byte !== 0)).toHaveLength(510);
+      expect(await scrub()).toEqual([]);
+      await reopen();
+    }
+  });
+
+  it('are told by what follows an entry in bytes', async () => {
+    for (let i = ENTRIES + 1; i <= ENTRIES + 20; i += 1) {
+      const parts = [Buffer.from(payloadOf(i))];
+      await wal.append({ entries: [{ index: logIndex(i), term: term(9), kind: 'normal', parts }] });
+    }
+    wal.setCommit(logIndex(ENTRIES + 20));
+    const before = wal.indexBefore(5_000);
+    expect(before).toBeGreaterThan(ENTRIES);
+    expect(before).toBeLessThanOrEqual(ENTRIES + 20 - 5_000 / 600);
+    expect(wal.indexBefore(1e9)).toBe(0);
+    expect(wal.canRelease(logIndex(before))).toBe(true);
+    await wal.releaseTo(logIndex(before));
+    expect(wal.firstIndex).toBe(before + 1);
+    expect(wal.canRelease(logIndex(before))).toBe(false);
   });
 });

@@ -8,6 +8,7 @@
  *                                        │ manifest names it (the swap)
  *   old revision unlinked  ◄─────────────┘
  */
+import { blankedOutside } from '../../common/blank-bytes.js';
 import { decodeEntry } from './entry-reader.js';
 import { readUpTo, unlinkIfPresent, type FilePort } from './file-port.js';
 import { readFooter } from './footer.js';
@@ -65,6 +66,17 @@ async function readChunk(
     entries.push(decodeEntry(reader, { bytes: bytes.subarray(position - start), position, index }));
   }
   return { entries, next };
+}
+
+/** All of an entry, nothing, or ranges of its payload; the rest becomes zeros that take no space. */
+export type KeptPayload = boolean | readonly { readonly start: number; readonly length: number }[];
+
+/** The entry with what is kept of it. Where bytes lie does not change: rows address them by that. */
+export function keptEntry(entry: StoredEntry, kept: KeptPayload): StoredEntry | null {
+  if (kept === true) return entry;
+  if (kept === false) return null;
+  const payload = Buffer.from(blankedOutside(entry.payload, kept).buffer);
+  return { ...entry, payload, parts: [payload] };
 }
 
 export interface Rewrite {

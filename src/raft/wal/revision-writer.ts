@@ -5,7 +5,7 @@
  */
 import { BatchEncoder } from './batch-encoder.js';
 import { EntryTable } from './entry-table.js';
-import { writeFully, type FilePort, type OpenFile } from './file-port.js';
+import { writeFully, writeSparse, type FilePort, type OpenFile } from './file-port.js';
 import { encodeFooter, type SegmentSummary, type TermRun } from './footer.js';
 import { RECORD_HEADER_BYTES, RecordKind } from './record.js';
 import { encodeSegmentHeader, type SegmentHeader } from './segment-header.js';
@@ -139,7 +139,7 @@ class RevisionWriter {
   }
 
   private async write(): Promise<void> {
-    await writeFully(this.file, this.encoder.finish(), this.position);
+    await writeSparse(this.file, this.encoder.finish(), this.position);
     this.position = this.encoder.end;
     this.chain = this.encoder.chain;
   }

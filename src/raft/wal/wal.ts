@@ -11,7 +11,8 @@ import { LogState } from './log-state.js';
 import { readManifest, type SegmentRow } from './manifest.js';
 import { recoverWal } from './recovery.js';
 import { scrubSegments, type ScrubOptions, type ScrubReport } from './scrub.js';
-import { readRetired, writeRevision, type Breathe, type Rewrite } from './retired.js';
+import { keptEntry, readRetired, writeRevision } from './retired.js';
+import type { Breathe, KeptPayload, Rewrite } from './retired.js';
 import { SegmentReaders } from './segment-readers.js';
 import { SegmentSet, type Segment } from './segment-set.js';
 import type { SyncedMarkFile } from './synced-mark.js';
@@ -275,15 +276,15 @@ export class Wal {
   }
 
   /**
-   * Rewrites a retired segment with the entries `keep` wants. Only the swap is the writer's business,
-   * and a rewrite that fails before it changes nothing. Answers the bytes won.
+   * Rewrites a retired segment with what `keep` wants of its entries. Only the swap is the writer's
+   * business, and a rewrite that fails before it changes nothing. Answers the bytes won.
    */
   rewriteRetired(
     sequence: number,
-    work: { readonly keep: (entry: StoredEntry) => boolean; readonly breathe: Breathe },
+    work: { readonly keep: (entry: StoredEntry) => KeptPayload; readonly breathe: Breathe },
   ): Promise<number> {
     const { keep, breathe } = work;
-    const revise = (entry: StoredEntry): StoredEntry | null => (keep(entry) ? entry : null);
+    const revise = (entry: StoredEntry): StoredEntry | null => keptEntry(entry, keep(entry));
     return this.alone(async () => {
       const segment = this.retired(sequence);
       return segment === undefined ? 0 : this.rewrite(segment, { revise, breathe });
@@ -345,6 +346,24 @@ export class Wal {
       const last = row.state === 'active' ? lastIndex : row.last;
       return { ...row, last, path: segments.path(segment) };
     });
+  }
+
+  /** An entry of the raft log that is followed by `bytes` of it, in whole segments; 0: there is none. */
+  indexBefore(bytes: number): number {
+    const { all, active } = this.state.segments;
+    let sizeBytes = 0;
+    for (const segment of [...all].reverse()) {
+      const { row } = segment;
+      if (row.state === 'retired' || row.state === 'removing') return 0;
+      sizeBytes += segment === active ? this.writer.activeBytes : row.sizeBytes;
+      if (sizeBytes >= bytes) return segment.base.index;
+    }
+    return 0;
+  }
+
+  /** Whether the raft log has a sealed segment that ends at or below the index. */
+  canRelease(index: LogIndex): boolean {
+    return this.state.segments.all.some(({ row }) => row.state === 'sealed' && row.last <= index);
   }
 
   /** Files and bytes of all segments, the active one as far as it is written. */

@@ -29,6 +29,7 @@ import { LeaveRecord } from './leave-record.js';
 import { LogPurge } from './log-purge.js';
 import { MemberBook } from './member-book.js';
 import { MemberRole } from './member-role.js';
+import { LOG_KEEP_BYTES, LOG_KEEP_ENTRIES } from '../log-kept.js';
 import { MembershipDesk } from './membership-desk.js';
 import { PopRouter } from './pop-router.js';
 import { PopServer } from './pop-server.js';
@@ -47,7 +48,6 @@ const TWO_32 = 0x1_0000_0000;
 const SILENT_QUORUM_MS = 1_500;
 /** Grants go to nodes that are at most this far behind. */
 const GRANT_LAG_ENTRIES = 1_000;
-const LOG_KEEP_ENTRIES = 4_096;
 const PURGE_HOLD_MS = 600_000;
 const PROMOTE_MAX_LAG = 1_000;
 const CLUSTER_VERSION_MS = 1_000;
@@ -396,6 +396,7 @@ export class ClusterWiring {
       holdMs: timing.purgeHoldMs ?? PURGE_HOLD_MS,
       status: () => this.loop.status(),
       durableIndex: () => store.durableIndex,
+      indexBeforeKept: () => wal.indexBefore(LOG_KEEP_BYTES),
       firstIndex: () => wal.firstIndex,
       snapshotHold: () => this.snapshots.hold,
       release: (index) => {

@@ -1,6 +1,6 @@
 /**
  * Lets the raft log forget what nobody needs (cluster.md §2.7): never past the durable index, never
- * what a live member still has to be sent, and always some entries fewer than could go. A member that
+ * what a live member still has to be sent, and always some entries fewer than could go, up to a bound in bytes. A member that
  * was silent for longer than the hold counts no more: it gets a snapshot when it is back.
  */
 import type { LogIndex, NodeId } from '../../../common/ids.js';
@@ -22,6 +22,8 @@ export interface LogPurgePort {
   readonly nowMs: () => number;
   status(): CoreStatus;
   durableIndex(): LogIndex;
+  /** An entry that is followed by the bytes to keep at most; 0: there is none. */
+  indexBeforeKept(): number;
   firstIndex(): LogIndex;
   /** A snapshot in use: the entries after it are needed. */
   snapshotHold(): LogIndex | null;
@@ -60,7 +62,8 @@ export class LogPurge {
     const floor = this.floor();
     if (floor === null) return null;
     const held = port.snapshotHold() ?? Infinity;
-    const upTo = Math.min(port.durableIndex() - 1, floor, held) - port.keepEntries;
+    const unneeded = Math.min(port.durableIndex() - 1, floor, held);
+    const upTo = Math.max(unneeded - port.keepEntries, Math.min(unneeded, port.indexBeforeKept()));
     const least = Math.min(LEAST_ENTRIES, Math.max(1, Math.floor(port.keepEntries / PURGE_SHARE)));
     return upTo - port.firstIndex() + 1 < least ? null : logIndex(upTo);
   }

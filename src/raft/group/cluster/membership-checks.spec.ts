@@ -128,10 +128,13 @@ describe('log purge', () => {
     /** [match, ticks since contact] of nodes 2 and 3; undefined ticks = never heard. */
     readonly peers?: readonly (readonly [number, number | undefined])[];
     readonly role?: string;
+    /** Followed by more bytes than are kept. */
+    readonly large?: number;
   }
 
   function purgeable(log: Log, nowMs = 0): number | null {
     const { durable = 9_000, first = 1, keep = 100, hold = null, role = 'leader' } = log;
+    const { large = 0 } = log;
     const peers = [[10_000, 0], ...(log.peers ?? [])].map(([match, ticks], i) => ({
       ...{ id: nodeId(i + 1), match: logIndex(match ?? 0), ticksSinceContact: ticks },
     }));
@@ -145,6 +148,7 @@ describe('log purge', () => {
       ...{ self: nodeId(1), keepEntries: keep, holdMs: HOLD_MS, watch, nowMs: () => now },
       status: () => status,
       durableIndex: () => logIndex(durable),
+      indexBeforeKept: () => large,
       firstIndex: () => logIndex(first),
       snapshotHold: () => (hold === null ? null : logIndex(hold)),
       release: () => Promise.resolve(),
@@ -177,6 +181,8 @@ describe('log purge', () => {
     ['counts one that has everything, however silent', { peers: [[10_000, 99]] }, 8_899],
     ['holds all for a new member', { peers: [[0, 0]] }, null],
     ['stops at a snapshot in use', { hold: 3_000 }, 2_900],
+    ['keeps fewer entries when they are large', { large: 8_990 }, 8_990],
+    ['never purges what is not durable, however large', { large: 9_500 }, 8_999],
     ['waits until it is worth it', { first: 8_890 }, null],
     ['a follower that knows no view keeps all', { role: 'follower' }, null],
   ])('%s', (_name, log, expected) => {
@@ -205,6 +211,7 @@ describe('log purge', () => {
       ...{ self: nodeId(2), keepEntries: 100, holdMs: HOLD_MS, watch, nowMs: () => now },
       status: () => ({ role: 'follower' }) as unknown as CoreStatus,
       durableIndex: () => logIndex(9_000),
+      indexBeforeKept: () => 0,
       firstIndex: () => logIndex(1),
       snapshotHold: () => null,
       release: () => Promise.resolve(),

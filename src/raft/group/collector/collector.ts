@@ -9,8 +9,9 @@
  * (2) the reads that began before are through.
  */
 import type { GroupView } from '../group.js';
-import type { GroupLog, MachineParts, RetiredLog, RetiredSegment } from '../ports.js';
-import { EntryJudge } from './entry-judge.js';
+import type { ByteRange, GroupLog, KeptBytes, MachineParts } from '../ports.js';
+import type { PinnedRange, RetiredLog, RetiredSegment } from '../ports.js';
+import { bytesOf, EntryJudge } from './entry-judge.js';
 import { FirstEntries } from './first-entries.js';
 import type { ReadPins } from './read-pins.js';
 import { SummaryBuilder, summaryBytes, type SegmentSummary } from './segment-summary.js';
@@ -21,6 +22,7 @@ const MAX_SUMMARY_BYTES = 64 * 1024 * 1024;
 const READ_AGAIN_MS = 600_000;
 /** A rewrite that would win too little is thought of again when so much more of it died. */
 const RETRY_SHARE = 0.1;
+const PAGE_BYTES = 4096;
 const BREATHE_MS = 2;
 const SLICE = 500;
 const SETTLE_MS = 5_000;
@@ -56,6 +58,8 @@ interface Judged {
   /** First live entry per partition of the segment that has any. */
   readonly liveFrom: ReadonlyMap<number, number>;
   readonly liveBytes: number;
+  /** What the file takes on the disk. */
+  readonly takenBytes: number;
 }
 
 export class Collector {
@@ -118,7 +122,7 @@ export class Collector {
       log.info('log segments removed', { segments: dead.length, bytes });
     }
     const worst = worstOf(candidates.filter(({ segment }) => !dead.includes(segment)));
-    if (worst !== undefined) await this.rewrite(worst, pinned);
+    if (worst !== undefined) await this.rewrite(worst);
   }
 
   private forgetGone(segments: readonly RetiredSegment[]): void {
@@ -171,8 +175,8 @@ export class Collector {
         const summary = known?.summary ?? null;
         if (known === undefined || summary === null) continue;
         const judged = await this.judgeOne({ segment, known }, summary, view);
-        const deadBytes = segment.sizeBytes - judged.liveBytes;
-        const share = (segment.sizeBytes * this.options.minDeadPercent) / 100;
+        const deadBytes = judged.takenBytes - judged.liveBytes;
+        const share = (judged.takenBytes * this.options.minDeadPercent) / 100;
         if (deadBytes > Math.max(share, known.vainDeadBytes)) candidates.push(judged);
       }
     } finally {
@@ -196,26 +200,45 @@ export class Collector {
       }
       if (i % SLICE === SLICE - 1) await this.breathe();
     }
-    return { ...one, liveFrom, liveBytes };
+    const takenBytes = one.segment.sizeBytes - summary.blankBytes;
+    return { ...one, liveFrom, liveBytes, takenBytes };
   }
 
   /** Of the candidates' entries, those that rows name. Read after the judgement: see above. */
   private async pinnedEntries(candidates: readonly Judged[]): Promise<ReadonlySet<number>> {
     const first = Math.min(...candidates.map(({ segment }) => segment.first));
     const last = Math.max(...candidates.map(({ segment }) => segment.last));
-    const pinned = new Set<number>();
+    const entries = new Set<number>();
+    await this.eachPinned({ first, last }, ({ entryIndex }) => entries.add(entryIndex));
+    return entries;
+  }
+
+  /** What rows name in one segment. */
+  private async pinnedRanges(segment: RetiredSegment): Promise<Map<number, ByteRange[]>> {
+    const ranges = new Map<number, ByteRange[]>();
+    await this.eachPinned(segment, ({ entryIndex, start, length }) => {
+      const known = ranges.get(entryIndex);
+      if (known === undefined) ranges.set(entryIndex, [{ start, length }]);
+      else known.push({ start, length });
+    });
+    return ranges;
+  }
+
+  private async eachPinned(
+    { first, last }: Pick<RetiredSegment, 'first' | 'last'>,
+    visit: (range: PinnedRange) => void,
+  ): Promise<void> {
     const view = await this.parts.view();
     let seen = 0;
     try {
-      for await (const entry of this.parts.machine.contents.pinned(view, first, last)) {
-        if (entry >= first && entry <= last) pinned.add(entry);
+      for await (const range of this.parts.machine.contents.pinned(view, first, last)) {
+        if (range.entryIndex >= first && range.entryIndex <= last) visit(range);
         seen += 1;
         if (seen % SLICE === 0) await this.breathe();
       }
     } finally {
       await view.close();
     }
-    return pinned;
   }
 
   /** False when the judged state does not become durable: then a later pass judges anew. */
@@ -231,24 +254,24 @@ export class Collector {
     return true;
   }
 
-  private async rewrite(judged: Judged, pinned: ReadonlySet<number>): Promise<void> {
-    const { segment, known, liveFrom, liveBytes } = judged;
+  private async rewrite(judged: Judged): Promise<void> {
+    const { segment, known, liveFrom, liveBytes, takenBytes } = judged;
     const { retired, log, machine } = this.parts;
-    const { sequence, sizeBytes } = segment;
-    const entry = new EntryJudge(machine.contents, liveFrom, pinned);
+    const { sequence } = segment;
+    const judge = new EntryJudge(machine.contents, liveFrom, await this.pinnedRanges(segment));
     const breathe = (): Promise<void> => this.breathe();
-    let kept = 0;
+    const keep = (index: number, payload: Uint8Array): KeptBytes => judge.kept(index, payload);
+    let keptBytes = 0;
     const visit = (index: number, payload: Uint8Array): void => {
-      if (entry.lives(index, payload)) kept += payload.length;
+      keptBytes += takenBy(keep(index, payload), payload);
     };
     await retired.read(sequence, { visit, breathe });
-    if (sizeBytes - kept < (sizeBytes * this.options.minDeadPercent) / 100) {
-      known.vainDeadBytes = sizeBytes - liveBytes + sizeBytes * RETRY_SHARE;
+    if (takenBytes - keptBytes < (takenBytes * this.options.minDeadPercent) / 100) {
+      known.vainDeadBytes = takenBytes - liveBytes + takenBytes * RETRY_SHARE;
       return;
     }
-    const keep = (index: number, payload: Uint8Array): boolean => entry.lives(index, payload);
-    const bytes = await retired.rewrite(sequence, { keep, breathe });
-    log.info('log segment rewritten', { segment: sequence, bytes });
+    await retired.rewrite(sequence, { keep, breathe });
+    log.info('log segment rewritten', { segment: sequence, bytes: takenBytes - keptBytes });
   }
 
   private async breathe(): Promise<void> {
@@ -264,12 +287,19 @@ function holdsAny(segment: RetiredSegment, entries: ReadonlySet<number>): boolea
   return false;
 }
 
+/** Bytes of an entry that a rewrite would write: kept ranges take whole pages. */
+function takenBy(kept: KeptBytes, payload: Uint8Array): number {
+  if (kept === true) return payload.length;
+  if (kept === false) return 0;
+  return Math.min(payload.length, bytesOf(kept) + kept.length * PAGE_BYTES);
+}
+
 /** The one with the most dead bytes. */
 function worstOf(candidates: readonly Judged[]): Judged | undefined {
   let worst: Judged | undefined;
   let most = 0;
   for (const one of candidates) {
-    const dead = one.segment.sizeBytes - one.liveBytes;
+    const dead = one.takenBytes - one.liveBytes;
     if (dead > most) [worst, most] = [one, dead];
   }
   return worst;

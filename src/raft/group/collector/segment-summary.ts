@@ -2,6 +2,7 @@
  * What a retired segment holds, per partition: the newest entry with messages of it, and their bytes.
  * Built once by reading the segment; typed arrays, no object per partition is kept.
  */
+import { blankBytesOf } from '../../../common/blank-bytes.js';
 import type { ContentHolder, EntryContents } from '../ports.js';
 
 /** A segment with more partitions is not summarised: it would take too much memory. */
@@ -12,6 +13,8 @@ export interface SegmentSummary {
   readonly partitions: Float64Array;
   readonly newest: Float64Array;
   readonly bytes: Float64Array;
+  /** Payload bytes that an earlier rewrite left blank; they take no space. */
+  readonly blankBytes: number;
 }
 
 export function summaryBytes(summary: SegmentSummary): number {
@@ -23,6 +26,7 @@ export class SummaryBuilder implements ContentHolder {
   private readonly newest: number[] = [];
   private readonly bytes: number[] = [];
   private index = 0;
+  private blankBytes = 0;
 
   constructor(private readonly contents: EntryContents) {}
 
@@ -33,6 +37,7 @@ export class SummaryBuilder implements ContentHolder {
   add(index: number, payload: Uint8Array): void {
     if (this.isTooWide) return;
     this.index = index;
+    this.blankBytes += blankBytesOf(payload);
     this.contents.visit(payload, this);
   }
 
@@ -53,6 +58,7 @@ export class SummaryBuilder implements ContentHolder {
       partitions: Float64Array.from(this.slots.keys()),
       newest: Float64Array.from(this.newest),
       bytes: Float64Array.from(this.bytes),
+      blankBytes: this.blankBytes,
     };
   }
 }
