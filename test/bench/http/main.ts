@@ -6,6 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { judge, type Budget } from './budgets.js';
 import { measureCluster } from './cluster.js';
+import { DeadLetterStorm } from './dead-letter-storm.js';
 import { measureEphemeral } from './ephemeral.js';
 import { measureLongPoll } from './long-poll.js';
 import { ManyPartitions } from './many-partitions.js';
@@ -14,6 +15,7 @@ import { parseOptions, USAGE, type BenchOptions } from './options.js';
 import { profileTable } from './profile.js';
 import type { PushLedger } from './push-ledger.js';
 import { budgetTable, measurementRow, measurementTable, verdictText } from './report.js';
+import { RetentionRun } from './retention.js';
 import { Rounds, type Served } from './rounds.js';
 import { rssMib, Scene } from './scene.js';
 import { sleep } from './server-process.js';
@@ -87,6 +89,26 @@ async function runManyPartitions(scene: Scene, partitions: number): Promise<Outc
   return { measurements, budgets, verdicts: [], notes: lines };
 }
 
+async function runRetention(
+  scene: Scene,
+  messages: number,
+  options: BenchOptions,
+): Promise<Outcome> {
+  const { measurements, budgets, lines, ledgers } = await new RetentionRun(
+    scene,
+    messages,
+    say,
+  ).run();
+  const verdicts = await verifyAll(scene.running, ledgers, options);
+  return { measurements, budgets, verdicts, notes: lines };
+}
+
+async function runStorm(scene: Scene, letters: number): Promise<Outcome> {
+  const storm = new DeadLetterStorm(await scene.broker(), letters, say);
+  const { measurements, budgets, lines } = await storm.run();
+  return { measurements, budgets, verdicts: [], notes: lines };
+}
+
 async function runEphemeral(scene: Scene, options: BenchOptions): Promise<Outcome> {
   // The rate is a tenant's; here it is the broker that is measured.
   const unlimited = { QUEEN_EPHEMERAL_RATE: '100000000', QUEEN_EPHEMERAL_BURST: '100000000' };
@@ -121,6 +143,8 @@ async function runCluster(scene: Scene, nodes: number, options: BenchOptions): P
 function run(scene: Scene, options: BenchOptions): Promise<Outcome> {
   if (options.nodes !== undefined) return runCluster(scene, options.nodes, options);
   if (options.partitions !== undefined) return runManyPartitions(scene, options.partitions);
+  if (options.retention !== undefined) return runRetention(scene, options.retention, options);
+  if (options.deadLetterStorm !== undefined) return runStorm(scene, options.deadLetterStorm);
   if (options.steadySeconds !== undefined) return runSteadyState(scene, options);
   if (options.ephemeral) return runEphemeral(scene, options);
   return options.longPoll ? runLongPoll(scene) : runCases(scene, options);

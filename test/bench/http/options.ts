@@ -20,6 +20,8 @@ export const USAGE = `npm run bench -- [options]
                        connections spread over all nodes
   --messages N         with --ephemeral: N messages at the end, RSS at each million
   --ephemeral          push and pop in memory next to the durable path instead of the cases
+  --retention N        retention of N messages (1000000) beside half load instead of the cases
+  --dead-letter-storm N  N dead letters (100000) on one queue beside steady traffic of others
   --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
 `;
 
@@ -37,6 +39,8 @@ export interface BenchOptions {
   readonly brokerLog: string | undefined;
   readonly steadySeconds: number | undefined;
   readonly partitions: number | undefined;
+  readonly retention: number | undefined;
+  readonly deadLetterStorm: number | undefined;
   readonly longPoll: boolean;
   readonly ephemeral: boolean;
   readonly messages: number | undefined;
@@ -68,6 +72,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       'broker-log': { type: 'string' },
       steady: { type: 'string' },
       partitions: { type: 'string' },
+      retention: { type: 'string' },
+      'dead-letter-storm': { type: 'string' },
       longpoll: { type: 'boolean' },
       ephemeral: { type: 'boolean' },
       messages: { type: 'string' },
@@ -99,6 +105,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     brokerLog: values['broker-log'],
     steadySeconds: numberOf(values.steady),
     partitions: numberOf(values.partitions),
+    retention: numberOf(values.retention),
+    deadLetterStorm: numberOf(values['dead-letter-storm']),
     longPoll: values.longpoll === true,
     ephemeral: values.ephemeral === true,
     messages: numberOf(values.messages),

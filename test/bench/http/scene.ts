@@ -21,6 +21,8 @@ export class Scene {
   private readonly directory: string;
   private readonly nodeFlags: readonly string[];
   private readonly profile: string | undefined;
+  /** Data directory of the broker. */
+  readonly dataDirectory: string;
   private brokerPort = 0;
   private servers: ServerProcess[] = [];
 
@@ -28,6 +30,7 @@ export class Scene {
 
   constructor({ parent, profile, nodeFlags, brokerLog }: SceneOptions) {
     this.directory = mkdtempSync(join(parent ?? tmpdir(), 'queen-bench-'));
+    this.dataDirectory = join(this.directory, 'broker');
     if (profile !== undefined) mkdirSync(profile, { recursive: true });
     this.brokerLog = brokerLog ?? join(this.directory, 'broker.log');
     this.nodeFlags = nodeFlags;
@@ -46,7 +49,7 @@ export class Scene {
     return this.keep(
       await ServerProcess.start(
         brokerCommand({
-          directory: join(this.directory, 'broker'),
+          directory: this.dataDirectory,
           port: this.brokerPort,
           logFile: this.brokerLog,
           nodeFlags: [...this.nodeFlags, ...this.profiling()],
@@ -96,6 +99,13 @@ export class Scene {
         logFile: join(this.directory, 'baseline.log'),
       }),
     );
+  }
+
+  /** The server started last. */
+  get running(): ServerProcess {
+    const server = this.servers.at(-1);
+    if (server === undefined) throw new Error('nothing was started');
+    return server;
   }
 
   /** Ends what still runs and removes the data; answers what the broker warned of. */

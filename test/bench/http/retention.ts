@@ -1,0 +1,243 @@
+/**
+ * Retention of many messages while others are pushed at half of what the broker can take: pushes must
+ * not feel it, and a minute later the data directory must hold little more than what lives. Some of the
+ * removed messages were dead-lettered before, spread over all of them; they must stay readable.
+ */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { atMost, type Budget } from './budgets.js';
+import { connectionsOf } from './cases.js';
+import { Connection } from './connection.js';
+import { measure, type Measurement } from './measure.js';
+import { PushLedger } from './push-ledger.js';
+import { PushLoad } from './push-load.js';
+import { table } from './report.js';
+import { rssMib, type Scene } from './scene.js';
+import { sleep, type ServerProcess } from './server-process.js';
+
+const MIB = 1024 * 1024;
+const BLOCK_BYTES = 512;
+const OLD = 'retention-old';
+const LIVE = 'retention-live';
+const BATCH = 100;
+const PAYLOAD_BYTES = 1024;
+const PARTITIONS = 100;
+/** One message of so many is dead-lettered. */
+const LETTER_SHARE = 1000;
+/** The first minute of the contract, while the load goes on. */
+const SETTLE_MS = 60_000;
+const CALM_MS = 15_000;
+const QUIET_MS = 10_000;
+const LOOKS = 10;
+const LOOK_MS = 300;
+const UNTIL_DONE = { warmupMs: 0, measureMs: 3_600_000 };
+
+interface Row {
+  readonly when: string;
+  readonly rss: number;
+  /** Heap and buffers. */
+  readonly used: number;
+  readonly disk: number;
+  readonly live: number;
+}
+
+export interface RetentionFigures {
+  readonly measurements: readonly Measurement[];
+  readonly budgets: readonly Budget[];
+  readonly ledgers: readonly PushLedger[];
+  readonly lines: readonly string[];
+}
+
+export class RetentionRun {
+  private readonly rows: Row[] = [];
+  private readonly measurements: Measurement[] = [];
+  private readonly old = new PushLedger(shapeOf(OLD));
+  private readonly live = new PushLedger(shapeOf(LIVE));
+  private oldMessages = 0;
+  private letters = 0;
+
+  constructor(
+    private readonly scene: Scene,
+    private readonly messages: number,
+    private readonly say: (line: string) => void,
+  ) {}
+
+  async run(): Promise<RetentionFigures> {
+    const broker = await this.scene.broker();
+    await sleep(CALM_MS / 5);
+    await this.note('idle', broker);
+    const rate = (await this.fill(broker)) / 2;
+    await this.deadLetter(broker);
+    await this.note(`${this.messages} messages stored`, broker);
+    const before = await this.push(broker, 'half load before', { rate, measureMs: CALM_MS });
+    await this.note('half load for a while', broker);
+    await this.retain(broker);
+    const during = await this.push(broker, 'half load, retention', { rate, measureMs: SETTLE_MS });
+    await this.note('a minute of retention', broker);
+    const disk = this.rows.at(-1) ?? { disk: 0, live: 1 };
+    await sleep(QUIET_MS);
+    await this.note('quiet again', broker);
+    const readable = await this.readableLetters(broker);
+    const stored = this.rows.find(({ when }) => when.startsWith('half load')) ?? { used: 1 };
+    const used = this.rows.at(-1)?.used ?? 0;
+    return {
+      measurements: this.measurements,
+      ledgers: [this.live],
+      budgets: [
+        atMost('push p99 during retention / before', during / before, 2),
+        atMost('du of the data directory / live bytes', disk.disk / disk.live, 1.5),
+        atMost('memory in use afterwards / before retention', used / stored.used, 1.1),
+        atMost('dead letters that cannot be read', this.letters - readable, 0),
+      ],
+      lines: this.lines(),
+    };
+  }
+
+  /** Answers the requests per second it took. */
+  private async fill(broker: ServerProcess): Promise<number> {
+    const requests = Math.ceil(this.messages / BATCH);
+    const from = performance.now();
+    await PushLoad.run({
+      ...{ port: broker.port, ledger: this.old, connections: connectionsOf({ batch: BATCH }) },
+      ...UNTIL_DONE,
+      enough: () => this.old.requests >= requests,
+    });
+    const seconds = (performance.now() - from) / 1000;
+    this.oldMessages = this.old.acknowledgedMessages;
+    this.say(`${this.oldMessages} messages pushed in ${seconds.toFixed(1)} s`);
+    return this.old.requests / seconds;
+  }
+
+  /** One message of every `LETTER_SHARE`: the head of a pop is filed, the rest of it acknowledged. */
+  private async deadLetter(broker: ServerProcess): Promise<void> {
+    const connection = await Connection.open(broker.port);
+    const query = `batch=${LETTER_SHARE}&partitions=1&consumerGroup=g&subscriptionMode=all`;
+    try {
+      for (;;) {
+        const { status, text } = await connection.request(
+          'GET',
+          `/api/v1/pop/queue/${OLD}?${query}`,
+        );
+        if (status !== 200) break;
+        const { messages } = JSON.parse(text) as { messages: Popped[] };
+        const acknowledgments = messages.map(({ transactionId, partitionId, leaseId }, i) => ({
+          ...{ transactionId, partitionId, leaseId, error: 'spoiled' },
+          status: i === 0 ? 'dlq' : 'completed',
+        }));
+        const body = JSON.stringify({ consumerGroup: 'g', acknowledgments });
+        const ack = await connection.request('POST', '/api/v1/ack/batch', body);
+        if (ack.status !== 200) throw new Error(`ack: ${ack.status} ${ack.text}`);
+        this.letters += 1;
+      }
+    } finally {
+      connection.close();
+    }
+    this.say(`${this.letters} of them dead-lettered`);
+  }
+
+  private async retain(broker: ServerProcess): Promise<void> {
+    const body = { queue: OLD, options: { retentionEnabled: true, retentionSeconds: 1 } };
+    await ask(broker, 'POST', '/api/v1/configure', body);
+    this.oldMessages = 0;
+  }
+
+  /** Half load on the other queue; answers its p99. */
+  private async push(
+    broker: ServerProcess,
+    name: string,
+    load: { readonly rate: number; readonly measureMs: number },
+  ): Promise<number> {
+    const window = { warmupMs: 1000, measureMs: load.measureMs };
+    const connections = connectionsOf({ batch: BATCH });
+    const result = await measure({ name, round: 1, pid: broker.pid }, window, () =>
+      PushLoad.run({
+        ...{ port: broker.port, ledger: this.live, connections, ...window, rate: load.rate },
+      }),
+    );
+    this.measurements.push(result);
+    return result.latency.p99Ms;
+  }
+
+  /** Dead letters whose payload comes back whole. */
+  private async readableLetters(broker: ServerProcess): Promise<number> {
+    let readable = 0;
+    for (let offset = 0; ; offset += 1000) {
+      const path = `/api/v1/dlq?queue=${OLD}&limit=1000&offset=${offset}`;
+      const { messages } = (await ask(broker, 'GET', path)) as { messages: { data: unknown }[] };
+      for (const { data } of messages) {
+        if (JSON.stringify(data).length === PAYLOAD_BYTES) readable += 1;
+      }
+      if (messages.length === 0) return readable;
+    }
+  }
+
+  private async note(when: string, broker: ServerProcess): Promise<void> {
+    const stored = this.oldMessages + this.live.acknowledgedMessages;
+    const live = (stored + (this.oldMessages > 0 ? 0 : this.letters)) * PAYLOAD_BYTES;
+    const disk = diskBytes(this.scene.dataDirectory);
+    const used = (await usedBytes(broker)) / MIB;
+    const rss = rssMib(broker) ?? 0;
+    this.rows.push({ when, rss, used, disk: disk / MIB, live: live / MIB });
+  }
+
+  private lines(): string[] {
+    const rows = this.rows.map(({ when, rss, used, disk, live }) => [
+      ...[when, rss.toFixed(0), used.toFixed(0), disk.toFixed(0), live.toFixed(0)],
+      live === 0 ? '-' : (disk / live).toFixed(2),
+    ]);
+    return [table(['retention', 'RSS MB', 'in use MB', 'du MB', 'live MB', 'du / live'], rows)];
+  }
+}
+
+interface Popped {
+  readonly transactionId: string;
+  readonly partitionId: string;
+  readonly leaseId: string;
+}
+
+function shapeOf(queue: string): PushLedger['shape'] {
+  const sizes = { batch: BATCH, payloadBytes: PAYLOAD_BYTES, partitions: PARTITIONS };
+  return { queue, ...sizes, spread: false };
+}
+
+/** What the process has in use: the least of some looks, to look past garbage. */
+async function usedBytes(broker: ServerProcess): Promise<number> {
+  let least = Infinity;
+  for (let look = 0; look < LOOKS; look += 1) {
+    const { memory } = (await ask(broker, 'GET', '/metrics')) as {
+      memory: { heapUsed: number; external: number };
+    };
+    least = Math.min(least, memory.heapUsed + memory.external);
+    await sleep(LOOK_MS);
+  }
+  return least;
+}
+
+/** What the files take on the disk, as `du` counts it. */
+export function diskBytes(directory: string): number {
+  let blocks = 0;
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    // A file may go between the listing and the look.
+    blocks += statSync(path, { throwIfNoEntry: false })?.blocks ?? 0;
+  }
+  return blocks * BLOCK_BYTES;
+}
+
+async function ask(
+  { port }: ServerProcess,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  const connection = await Connection.open(port);
+  try {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const answer = await connection.request(method, path, text);
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+    return JSON.parse(answer.text) as unknown;
+  } finally {
+    connection.close();
+  }
+}
