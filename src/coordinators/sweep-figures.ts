@@ -20,6 +20,14 @@ export class SweepFigures {
   readonly rows: Record<SweepPhase, number> = { timers: 0, expiry: 0 };
   /** Duration of the last step, ms. */
   readonly cycleMs: Record<SweepPhase, number> = { timers: 0, expiry: 0 };
+  /** Turns held back by a switch or a full disk, or while the step before still ran. */
+  readonly skips: Record<SweepPhase, number> = { timers: 0, expiry: 0 };
+  /** Timers that changed between being read and being fired. */
+  changed = 0;
+  /** Timers whose message fits no entry. */
+  tooLarge = 0;
+  /** Newest sleep of the timer sweeper. */
+  timerSleepMs = 0;
   /** Each sweeper that runs tells how late its oldest due timer is, µs. */
   readonly lateness = new Set<() => number>();
 

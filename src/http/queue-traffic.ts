@@ -4,6 +4,7 @@
  * forgotten at a turn; beyond MAX_QUEUES further queues share one entry that nobody reads.
  */
 const MAX_QUEUES = 10_000;
+const MINUTE_MS = 60_000;
 
 /** Sums of one bucket, but `lagMaxMs`. */
 export class QueueCounts {
@@ -54,6 +55,9 @@ export class QueueTraffic {
   private readonly tenantTexts = new WeakMap<Uint8Array, string>();
   private readonly overflow = new QueueEntry(new Uint8Array(16), '');
   private turned: readonly TurnedEntry[] = [];
+  /** When the newest turn was, and how long its bucket had been open, ms; 0 before the first. */
+  private turnedAtMs = 0;
+  private turnedWidthMs = 0;
 
   /** The counters of a queue; keep them for one request only. */
   of(tenant: Uint8Array, queue: string): QueueEntry {
@@ -81,7 +85,9 @@ export class QueueTraffic {
   }
 
   /** Takes the counters of every queue with traffic and begins anew. */
-  turn(): TurnedEntry[] {
+  turn(nowMs = 0, widthMs = MINUTE_MS): TurnedEntry[] {
+    this.turnedAtMs = nowMs;
+    this.turnedWidthMs = widthMs;
     const turned: TurnedEntry[] = [];
     for (const [key, entry] of this.entries) {
       const { counts } = entry;
@@ -99,6 +105,17 @@ export class QueueTraffic {
   /** What the newest turn took away: the last full bucket. */
   get lastTurn(): readonly TurnedEntry[] {
     return this.turned;
+  }
+
+  /** Age and width of the newest bucket; null before the first. */
+  bucket(nowMs: number): { readonly ageMs: number; readonly widthMs: number } | null {
+    if (this.turnedWidthMs === 0) return null;
+    return { ageMs: Math.max(nowMs - this.turnedAtMs, 0), widthMs: this.turnedWidthMs };
+  }
+
+  /** Every queue somebody waits at now. */
+  parkedEntries(): QueueEntry[] {
+    return [...this.entries.values()].filter(({ parkedNow }) => parkedNow > 0);
   }
 
   private tenantText(tenant: Uint8Array): string {

@@ -1,5 +1,6 @@
 /** Requests and messages this process handled since its start; plain counters, read by the metrics. */
 import { QueueTraffic } from './queue-traffic.js';
+import { RequestStages } from './request-stages.js';
 
 export class Traffic {
   pushRequests = 0;
@@ -13,4 +14,5 @@ export class Traffic {
   deadLettered = 0;
   /** The same by queue, since the last minute row. */
   readonly queues = new QueueTraffic();
+  readonly stages = new RequestStages();
 }

@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
 import { nameRefusal } from '../common/name-budget.js';
 import type { QueenConfig } from '../config/index.js';
-import { QUEEN_CONFIG } from '../config/index.js';
+import { monotonicMs, QUEEN_CONFIG } from '../config/index.js';
 import { sendEmpty, sendJson, sendJsonBytes } from '../http/answers.js';
 import { ClientPresence } from '../http/client-presence.js';
 import { deadlineAfter } from '../http/deadlines.js';
@@ -85,7 +85,17 @@ export class PopService implements OnModuleDestroy {
       sendEmpty(reply);
       return;
     }
-    const client: Client = { reply, presence: new ClientPresence(reply) };
+    const { stages } = this.traffic;
+    if (parsed.request.scope === 'discovery') stages.popWildcard += 1;
+    else stages.popTargeted += 1;
+    const startMs = monotonicMs();
+    await this.answer(parsed, tenant, { reply, presence: new ClientPresence(reply) });
+    const endMs = monotonicMs();
+    stages.popTotal.observe((endMs - startMs) * 1000, endMs);
+  }
+
+  private async answer(parsed: ParsedPop, tenant: Uint8Array, client: Client): Promise<void> {
+    const { reply } = client;
     const group = this.groups.ofTenant(tenant);
     const answer = await this.take(parsed, group, client.presence);
     if (answer.grant === null) {
@@ -108,6 +118,7 @@ export class PopService implements OnModuleDestroy {
     const counted = wait ? parkedAt(this.traffic, parsed.request) : null;
     if (wait) this.waiting.add(who);
     if (counted !== null) counted.parkedNow += 1;
+    const startMs = monotonicMs();
     try {
       await registerPop(parsed.request, group, options);
       return await group.pop(parsed.request, options);
@@ -116,7 +127,11 @@ export class PopService implements OnModuleDestroy {
       if (error instanceof QueenError && error.code === 'timeout') return EMPTY;
       throw error;
     } finally {
-      if (wait) this.waiting.delete(who);
+      if (wait) {
+        this.waiting.delete(who);
+        this.traffic.stages.popWaits += 1;
+        this.traffic.stages.popWaitMicros += (monotonicMs() - startMs) * 1000;
+      }
       if (counted !== null) counted.parkedNow -= 1;
     }
   }
@@ -130,7 +145,10 @@ export class PopService implements OnModuleDestroy {
     const { presence, reply } = client;
     const handBack = (): void => group.handBack(grant);
     try {
+      const startMs = monotonicMs();
       const batches = presence.isGone ? [] : await readGrant(group, grant);
+      const readMs = monotonicMs();
+      this.traffic.stages.popRead.observe((readMs - startMs) * 1000, readMs);
       if (presence.isGone || batches.length === 0) {
         // Nobody listens, or the queue was deleted since: there is nothing to deliver.
         handBack();

@@ -3,23 +3,26 @@ import { Inject, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import { monotonicMs, QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
+import { monotonicMs, QUEEN_CONFIG, systemClock, type QueenConfig } from '../config/index.js';
 import { SweepFigures } from '../coordinators/index.js';
 import { Admission } from '../http/admission.js';
 import { EphemeralFigures } from '../http/ephemeral-figures.js';
 import { Traffic } from '../http/traffic.js';
+import { StateGate } from '../preparation/state-gate.js';
 import { StateTraffic } from '../preparation/state-traffic.js';
 import { Groups, Readiness } from '../raft/index.js';
 import { ConflationMinutes } from './conflation-minutes.js';
 import { EventLoopLag } from './event-loop-lag.js';
-import { admissionFamilies } from './families/admission.js';
+import { admissionFamilies, forwardFamilies } from './families/admission.js';
 import { consumptionFamilies } from './families/consumption.js';
 import { ephemeralFamilies } from './families/ephemeral.js';
+import { pipelineFamilies } from './families/pipeline.js';
 import { processFamilies } from './families/process.js';
-import { popLagFamily, queueFamilies } from './families/queues.js';
+import { queueFamilies, trafficFamilies } from './families/queues.js';
 import { raftFamilies, timingFamilies } from './families/raft.js';
 import { stateFamilies } from './families/state.js';
 import { sweeperFamilies } from './families/sweepers.js';
+import { backlogFamilies } from './families/backlogs.js';
 import type { Family } from './family.js';
 import { registerFamily } from './family.js';
 import { METRICS_REGISTRY } from './registry.module.js';
@@ -32,6 +35,7 @@ export class FamiliesService {
   @Inject(Traffic) private readonly traffic!: Traffic;
   @Inject(StateTraffic) private readonly state!: StateTraffic;
   @Inject(SweepFigures) private readonly sweeps!: SweepFigures;
+  @Inject(StateGate) private readonly gate!: StateGate;
   @Inject(EphemeralFigures) private readonly ephemeral!: EphemeralFigures;
   @Inject(Admission) private readonly admission!: Admission;
   @Inject(EventLoopLag) private readonly lag!: EventLoopLag;
@@ -53,15 +57,22 @@ export class FamiliesService {
 
   private families(conflated: ConflationMinutes): readonly Family[] {
     const { groups } = this;
-    const timing = [...timingFamilies(groups), ...admissionFamilies(this.admission)];
+    const { traffic } = this;
+    const timing = [
+      ...timingFamilies(groups),
+      ...pipelineFamilies(groups, traffic.stages),
+      ...admissionFamilies(this.admission),
+      ...forwardFamilies(groups),
+    ];
     return [
-      ...processFamilies(this.traffic, this.lag),
+      ...processFamilies(traffic, this.lag),
       ...raftFamilies(groups, this.readiness),
-      ...consumptionFamilies(groups),
-      ...stateFamilies(this.state),
+      ...consumptionFamilies(groups, traffic.stages),
+      ...stateFamilies(this.state, this.gate),
       ...sweeperFamilies(this.sweeps),
+      ...backlogFamilies(groups),
       ...queueFamilies(groups, conflated),
-      popLagFamily(this.traffic.queues),
+      ...trafficFamilies(traffic.queues, () => systemClock.nowMs()),
       ...ephemeralFamilies(this.ephemeral),
       ...(this.config.planner.metrics ? timing : []),
     ];

@@ -18,8 +18,10 @@ export interface NumberFamily {
   readonly help: string;
   readonly labels?: readonly string[];
   /** One number, or samples when the family has labels. Counters never go back. */
-  read(): number | readonly Sample[];
+  read(): Read | Promise<Read>;
 }
+
+type Read = number | readonly Sample[];
 
 export interface SummaryFamily {
   readonly kind: 'summary';
@@ -51,8 +53,8 @@ function registerNumber(
   if (kind === 'gauge') {
     new Gauge({
       ...options,
-      collect() {
-        const samples = samplesOf(read());
+      async collect() {
+        const samples = samplesOf(await read());
         this.reset();
         // A gauge without labels would show 0 for a number nobody has.
         if (samples.length === 0 && labels === undefined) this.remove();
@@ -63,14 +65,15 @@ function registerNumber(
   }
   new Counter({
     ...options,
-    collect() {
+    async collect() {
+      const samples = samplesOf(await read());
       this.reset();
-      for (const sample of samplesOf(read())) this.inc({ ...sample.labels }, sample.value);
+      for (const sample of samples) this.inc({ ...sample.labels }, sample.value);
     },
   });
 }
 
-function samplesOf(read: number | readonly Sample[]): readonly Sample[] {
+function samplesOf(read: Read): readonly Sample[] {
   return typeof read === 'number' ? [{ labels: {}, value: read }] : read;
 }
 

@@ -97,6 +97,11 @@ export class StateGate {
     );
   }
 
+  /** Tenants whose calls this node meters, and how many it meters at most. */
+  get pool(): { readonly used: number; readonly limit: number } {
+    return { used: this.tenants.size, limit: this.config.maxTenants };
+  }
+
   /** Figures of the switch page: tenants with a quota, and those near one of their limits. */
   figures(): { readonly tenants: number; readonly hot: number } {
     let tenants = 0;

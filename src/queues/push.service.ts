@@ -10,7 +10,7 @@ import type { PushScan } from '../common/json/push-scan.js';
 import { PushScanner } from '../common/json/push-scanner.js';
 import type { UuidMint } from '../common/uuid-v7.js';
 import type { QueenConfig } from '../config/index.js';
-import { QUEEN_CONFIG } from '../config/index.js';
+import { monotonicMs, QUEEN_CONFIG } from '../config/index.js';
 import { sendJsonBytes } from '../http/answers.js';
 import { releaseBody } from '../http/body-pool.js';
 import { deadlineAfter } from '../http/deadlines.js';
@@ -45,6 +45,8 @@ interface PushCall {
   readonly options: CallOptions;
   readonly groups: readonly PushBatchGroup[];
   readonly producerSub: Uint8Array | null;
+  /** When the request was taken up, ms. */
+  readonly startMs: number;
   /** Groups that were prepared for other options: nothing of them is written yet. */
   readonly stale: Set<number>;
 }
@@ -76,6 +78,7 @@ export class PushService {
 
   async serve(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     this.traffic.pushRequests += 1;
+    const startMs = monotonicMs();
     const options = { deadlineMs: deadlineAfter(this.config.server.defaultTimeoutMs) };
     const tenant = this.tenancy.of(request);
     const work = this.works.acquire();
@@ -92,8 +95,11 @@ export class PushService {
       checkItems(scan, group);
       const groups = appendGroups(scan, group, tenant);
       const producerSub = producerSubOf(request);
-      const call = { tenant, group, options, groups, producerSub, stale: new Set<number>() };
+      const stale = new Set<number>();
+      const call = { tenant, group, options, groups, producerSub, stale, startMs };
       sendJsonBytes(reply, 201, await this.push(work, call));
+      const endMs = monotonicMs();
+      this.traffic.stages.pushTotal.observe((endMs - startMs) * 1000, endMs);
     } finally {
       this.works.release(work);
       releaseBody(body);
@@ -108,6 +114,8 @@ export class PushService {
     await sealPayloads(scan, batch, call);
     const sizes = measurePushBatch(batch, call.groups);
     const chunks = planChunks(sizes, this.config.planner.entryMaxBytes);
+    const preparedMs = monotonicMs();
+    this.traffic.stages.pushPrep.observe((preparedMs - call.startMs) * 1000, preparedMs);
     const [only] = chunks;
     if (chunks.length === 1 && only !== undefined) {
       await this.submitOnly(work, call, { sizes, chunk: only });
@@ -172,6 +180,7 @@ export class PushService {
   }
 
   private async submit(work: PushWork, call: PushCall, part: CommandPart): Promise<void> {
+    const beginMs = monotonicMs();
     const bytes = encodePushBatch(work.batch, call.groups, {
       ...part,
       tenant: call.tenant,
@@ -179,7 +188,12 @@ export class PushService {
       crc: recordCrc,
       copy: copyRange,
     });
-    const outcome = await call.group.submit({ bytes }, call.options);
+    const submitted = call.group.submit({ bytes }, call.options);
+    const inMs = monotonicMs();
+    this.traffic.stages.pushSubmit.observe((inMs - beginMs) * 1000, inMs);
+    const outcome = await submitted;
+    const outMs = monotonicMs();
+    this.traffic.stages.pushAwait.observe((outMs - inMs) * 1000, outMs);
     if (outcome.kind !== CommandKind.Push) throw new QueenError('retry');
     work.result.take(outcome.groups, part.chunk);
     part.chunk.forEach((at, number) => {

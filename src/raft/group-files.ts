@@ -6,6 +6,7 @@
  */
 import { dirname, join } from 'node:path';
 import { nodeId } from '../common/ids.js';
+import { StageFigures } from '../common/stage-figures.js';
 import { IdIndex } from '../storage/id-index/index.js';
 import { DiskGate, Overlay, Store } from '../storage/index.js';
 import { BackgroundScrub, type ScrubPace } from './background-scrub.js';
@@ -59,6 +60,8 @@ export interface GroupFilesOptions {
   readonly repairFrom?: RepairPeers;
   /** Runs once the directory is locked, before anything in it is opened. */
   readonly locked?: () => Promise<void>;
+  /** An entry that takes longer to judge counts as slow. */
+  readonly slowCommandMs?: number;
   /** Tests put the log on a disk that fails. */
   readonly files?: FilePort;
 }
@@ -75,6 +78,7 @@ export interface GroupFiles {
   readonly machine: MachineParts;
   readonly tailIndex: TailIndex;
   readonly diskGate: DiskGate | undefined;
+  readonly stages: StageFigures;
   /** Set by the group: damage found by a later read of the store. */
   readonly damaged: { report: ((error: Error) => void) | null };
   figures(): GroupFigures;
@@ -91,7 +95,8 @@ export const silentLog: GroupLog = {
 export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Promise<GroupFiles> {
   const { directory } = options;
   const log = options.log ?? silentLog;
-  const { wal, directoryId, clusterId } = await openWal(options, undo);
+  const stages = new StageFigures(options.slowCommandMs);
+  const { wal, directoryId, clusterId } = await openWal(options, stages, undo);
   const walLog = new WalLog(wal);
   const damaged: GroupFiles['damaged'] = { report: null };
   const { storeBufferBytes, idTableBits } = options;
@@ -113,18 +118,22 @@ export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Pr
   const checkpoints = new CheckpointStore(store, overlay, {
     intervalMs: options.checkpointMs ?? 250,
     maxBytes: options.checkpointBytes ?? 8 * MIB,
+    stages,
   });
   const diskGate = await openDiskGate(options, log);
   if (diskGate !== undefined) undo.push(() => Promise.resolve(diskGate.stop()));
   const windowMinSeconds = options.windowMinSeconds ?? 900;
   return {
-    ...{ wal, walLog, directoryId, clusterId, rows, ids, tailIndex, diskGate, damaged },
+    ...{ wal, walLog, directoryId, clusterId, rows, ids, tailIndex, diskGate, stages, damaged },
     store: checkpoints,
     machine: createMachineParts({
       ...{ rows, ids, windowMinSeconds },
       keepRows: options.keepRows ?? false,
     }),
-    figures: () => readFigures({ wal: walLog, checkpoints, overlay, diskGate }),
+    figures: () =>
+      readFigures({
+        ...{ wal: walLog, checkpoints, overlay, diskGate, stages, rows, ids, store },
+      }),
   };
 }
 
@@ -181,10 +190,11 @@ async function openDiskGate(
 
 async function openWal(
   options: GroupFilesOptions,
+  stages: StageFigures,
   undo: Undo,
 ): Promise<{ wal: Wal; directoryId: Uint8Array; clusterId: string }> {
   const { directory, segmentBytes, log } = options;
-  const files = options.files ?? new NodeFilePort();
+  const files = options.files ?? timedFiles(stages);
   await files.fsyncDir(dirname(directory));
   const { identity, ready: wasReady } = await identityOf(options, files);
   const installed = await installPending({
@@ -204,6 +214,12 @@ async function openWal(
   if (!ready) await markDirectoryReady(files, directory, identity);
   const { clusterId } = identity;
   return { wal, directoryId: Buffer.from(identity.directoryId, 'hex'), clusterId };
+}
+
+function timedFiles(stages: StageFigures): NodeFilePort {
+  return new NodeFilePort((what, tookMs) => {
+    stages.took(what === 'file' ? 'fileSync' : 'directorySync', tookMs, performance.now());
+  });
 }
 
 async function identityOf(options: GroupFilesOptions, files: FilePort): Promise<OpenedIdentity> {

@@ -50,6 +50,7 @@ export function fileOptions(
     logKeepEntries: raft.logKeepEntries,
     windowMinSeconds: Math.ceil(retention.txnWindowMinMs / SECOND_MS),
     keepRows: !retention.rowsWindow,
+    slowCommandMs: config.planner.slowCommandMs,
     cipher,
     ...(storage.reclaim
       ? {

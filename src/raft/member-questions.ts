@@ -6,6 +6,8 @@
 import type { NodeId } from '../common/ids.js';
 
 export interface MemberQuestions {
+  /** How often the streams to another member came up. */
+  readonly streamsOpened: number;
   /** Node ids of the other members. */
   others(): readonly NodeId[];
   ask(to: NodeId, question: Question): Promise<string | null>;
@@ -21,6 +23,7 @@ export interface Question {
 
 /** Of a node without peers. */
 export const NO_OTHERS: MemberQuestions = {
+  streamsOpened: 0,
   others: () => [],
   ask: () => Promise.resolve(null),
   answer: () => undefined,

@@ -139,11 +139,11 @@ function buildGroup(
   files: GroupFiles,
   first: FirstMembers,
 ): ClusterGroup {
-  const { store, rows, ids, machine, tailIndex, diskGate, directoryId, wal } = files;
+  const { store, rows, ids, machine, tailIndex, diskGate, directoryId, wal, stages } = files;
   const clusterId = clusterIdOf(options);
   const { addresses } = first.stored ?? first.listed;
   return new ClusterGroup({
-    ...{ directoryId, store, rows, ids, machine, tailIndex, wal, first },
+    ...{ directoryId, store, rows, ids, machine, tailIndex, wal, first, stages },
     id: options.group ?? groupId(0),
     ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
     nodeId: nodeId(options.nodeId),

@@ -81,10 +81,10 @@ function backupOf(
 }
 
 function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {
-  const { store, rows, ids, machine, tailIndex, diskGate, directoryId } = files;
+  const { store, rows, ids, machine, tailIndex, diskGate, directoryId, stages } = files;
   const { logKeepEntries } = options;
   return new LocalGroup({
-    ...{ directoryId, store, rows, ids, machine, tailIndex },
+    ...{ directoryId, store, rows, ids, machine, tailIndex, stages },
     id: options.group ?? groupId(0),
     nodeId: nodeId(options.nodeId),
     // A single voter begins a term with every start, so the term counts its boots.

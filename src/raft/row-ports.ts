@@ -4,6 +4,7 @@
  * pass by the tail index on their way into the overlay.
  */
 import { logIndex, term, type LogIndex } from '../common/ids.js';
+import type { StageFigures } from '../common/stage-figures.js';
 import { QuantileSummary } from '../common/quantile-summary.js';
 import type { RowPort } from '../machine/machine.js';
 import { AppendRowView } from '../machine/tables/append-row.js';
@@ -19,7 +20,22 @@ import type { GroupView, ViewRange } from './group/group.js';
 import type { CheckpointMeta, RowPage, RowRange, RowsPort, StorePort } from './group/ports.js';
 import type { TailIndex } from './group/tail-index.js';
 
+/** What was done with rows since the open. */
+export interface RowOperations {
+  put: number;
+  delete: number;
+  /** Rows read from the store, one by one or in a batch. */
+  read: number;
+  /** Views opened. */
+  view: number;
+}
+
 export class MachineRows implements RowPort, RowsPort {
+  readonly operations: RowOperations = { put: 0, delete: 0, read: 0, view: 0 };
+  /** Views open now. */
+  openViews = 0;
+  /** Traces put minus traces deleted since the open. */
+  traceDelta = 0;
   private readonly rows: Rows;
   private readonly readSet = new Map<string, Uint8Array | undefined>();
   private readonly append = new AppendRowView();
@@ -41,18 +57,24 @@ export class MachineRows implements RowPort, RowsPort {
       const text = textOf(key);
       if (this.readSet.has(text)) return this.readSet.get(text);
     }
+    this.operations.read += 1;
     return this.store.getSync(key);
   }
 
   put(key: Uint8Array, value: Uint8Array): void {
+    this.operations.put += 1;
     this.overlay.put(key, value);
-    if (key[0] !== KEYSPACE.appends) return;
+    const keyspace = key[0];
+    if (keyspace === KEYSPACE.traces) this.traceDelta += 1;
+    if (keyspace !== KEYSPACE.appends) return;
     const { count } = this.append.open(value);
     const span = { partitionId: keyPartition(key), baseOffset: keyBaseOffset(key), count };
     this.tailIndex.add(span, value);
   }
 
   delete(key: Uint8Array): void {
+    this.operations.delete += 1;
+    if (key[0] === KEYSPACE.traces) this.traceDelta -= 1;
     this.overlay.delete(key);
   }
 
@@ -66,11 +88,17 @@ export class MachineRows implements RowPort, RowsPort {
   }
 
   view(appliedIndex: LogIndex): Promise<GroupView> {
-    return Promise.resolve(new RowsView(appliedIndex, this.rows.view()));
+    this.operations.view += 1;
+    this.openViews += 1;
+    const closed = (): void => {
+      this.openViews -= 1;
+    };
+    return Promise.resolve(new RowsView(appliedIndex, this.rows.view(), closed));
   }
 
   private async loadMissing(keys: Uint8Array[]): Promise<void> {
     const releases = this.overlay.releaseCount;
+    this.operations.read += keys.length;
     const values = await this.store.getMany(keys);
     this.releasesAtLoad = releases;
     keys.forEach((key, i) => this.readSet.set(textOf(key), values[i]));
@@ -78,9 +106,12 @@ export class MachineRows implements RowPort, RowsPort {
 }
 
 class RowsView implements GroupView {
+  private isOpen = true;
+
   constructor(
     readonly appliedIndex: LogIndex,
     private readonly view: StoreView,
+    private readonly closed: () => void,
   ) {}
 
   get(key: Uint8Array): Promise<Uint8Array | undefined> {
@@ -96,6 +127,8 @@ class RowsView implements GroupView {
   }
 
   close(): Promise<void> {
+    if (this.isOpen) this.closed();
+    this.isOpen = false;
     return this.view.close();
   }
 }
@@ -103,6 +136,7 @@ class RowsView implements GroupView {
 export interface CheckpointStoreOptions {
   readonly intervalMs: number;
   readonly maxBytes: number;
+  readonly stages?: StageFigures;
 }
 
 export class CheckpointStore implements StorePort {
@@ -113,7 +147,7 @@ export class CheckpointStore implements StorePort {
   constructor(
     private readonly store: Store,
     private readonly overlay: Overlay,
-    options: CheckpointStoreOptions,
+    private readonly options: CheckpointStoreOptions,
   ) {
     this.writer = new CheckpointWriter({ store, overlay, ...options });
   }
@@ -144,6 +178,7 @@ export class CheckpointStore implements StorePort {
   async checkpoint(nowMs: number, meta: CheckpointMeta): Promise<void> {
     const { appliedIndex, appliedTerm, digest, header } = meta;
     const startMs = performance.now();
+    this.options.stages?.size('checkpointRows', this.overlay.pendingRows, startMs);
     await this.writer.write(nowMs, { appliedIndex, appliedTerm, digest, extra: header });
     const endMs = performance.now();
     this.commitMicros.observe((endMs - startMs) * 1000, endMs);

@@ -14,6 +14,8 @@ export interface DiskUsage {
   blocks: number;
   bfree: number;
   bavail: number;
+  /** Bytes of a block; without it the size of the filesystem is not known. */
+  bsize?: number;
 }
 
 export interface DiskGateOptions {
@@ -32,6 +34,8 @@ export interface DiskGateOptions {
 export interface DiskPressure {
   isFull: boolean;
   usedPercent: number;
+  /** Size of the filesystem; 0 = not known. */
+  totalBytes: number;
 }
 
 export class DiskGate {
@@ -42,7 +46,7 @@ export class DiskGate {
   private readonly readUsage: (directory: string) => Promise<DiskUsage>;
   private readonly onError: ((error: unknown) => void) | undefined;
   private readonly listeners = new Set<(pressure: DiskPressure) => void>();
-  private pressure: DiskPressure = { isFull: false, usedPercent: 0 };
+  private pressure: DiskPressure = { isFull: false, usedPercent: 0, totalBytes: 0 };
   private timer: NodeJS.Timeout | undefined;
   private polling: Promise<void> | undefined;
 
@@ -63,6 +67,11 @@ export class DiskGate {
 
   get usedPercent(): number {
     return this.pressure.usedPercent;
+  }
+
+  /** Size of the data filesystem; 0 before the first look. */
+  get totalBytes(): number {
+    return this.pressure.totalBytes;
   }
 
   /** Called at each change of `isFull`; answers the unsubscriber. */
@@ -100,7 +109,8 @@ export class DiskGate {
     const usedPercent = usedPercentOf(usage);
     const wasFull = this.pressure.isFull;
     const isFull = wasFull ? usedPercent >= this.lowPercent : usedPercent >= this.highPercent;
-    this.pressure = { isFull, usedPercent };
+    const totalBytes = usage.blocks * (usage.bsize ?? 0);
+    this.pressure = { isFull, usedPercent, totalBytes };
     if (isFull === wasFull) return;
     for (const listener of [...this.listeners]) listener(this.pressure);
   }

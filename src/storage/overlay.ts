@@ -67,6 +67,16 @@ export class Overlay {
     return this.current.byteSize;
   }
 
+  /** Rows changed since the last freeze. */
+  get pendingRows(): number {
+    return this.current.entryCount;
+  }
+
+  /** Rows of all layers that are not durable yet; one that changed in two layers counts twice. */
+  get rowCount(): number {
+    return this.frozen.reduce((rows, layer) => rows + layer.entryCount, this.current.entryCount);
+  }
+
   /** Whether the current layer holds a change. */
   get hasChanges(): boolean {
     return this.current.entryCount > 0;

@@ -145,6 +145,11 @@ export class Store {
     return new StoreSnapshot(this.reader);
   }
 
+  /** Bytes of the tables that hold the range; what no table holds yet does not count. */
+  approximateBytes(range: { readonly from: Uint8Array; readonly to: Uint8Array }): Promise<number> {
+    return this.reader.level.approximateSize(range.from, range.to);
+  }
+
   /**
    * Writes one frozen layer and its meta as one synced batch, then the record. When this resolves
    * the checkpoint is durable. Rejects with StoreWriteError and poisons the store when it fails.

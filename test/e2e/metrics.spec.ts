@@ -7,91 +7,8 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { TestBroker } from '../support/broker.js';
-import { readExposition, type ReadFamily } from '../support/exposition.js';
-
-const ALWAYS: Readonly<Record<string, string>> = {
-  queen_uptime_seconds: 'gauge',
-  queen_process_resident_memory_bytes: 'gauge',
-  queen_event_loop_lag_avg_milliseconds: 'gauge',
-  queen_parked_long_polls: 'gauge',
-  queen_process_push_requests_total: 'counter',
-  queen_process_push_messages_total: 'counter',
-  queen_process_pop_requests_total: 'counter',
-  queen_process_pop_messages_total: 'counter',
-  queen_process_ack_requests_total: 'counter',
-  queen_process_ack_messages_total: 'counter',
-  queen_process_ack_failed_total: 'counter',
-  queen_raft_ready: 'gauge',
-  queen_raft_index: 'gauge',
-  queen_raft_inflight: 'gauge',
-  queen_raft_log_storage: 'gauge',
-  queen_raft_proposals_total: 'counter',
-  queen_raft_storage_full: 'gauge',
-  queen_raft_disk_used_percent: 'gauge',
-  queen_raft_store_ram_rows: 'gauge',
-  queen_raft_overlay_bytes: 'gauge',
-  queen_raft_retained_messages: 'gauge',
-  queen_raft_retained_bytes: 'gauge',
-  queen_consume_engine: 'gauge',
-  queen_consume_parts_total: 'counter',
-  queen_dlq_depth: 'gauge',
-  queen_dlq_depth_by_queue: 'gauge',
-  queen_queue_conflated_per_minute: 'gauge',
-  queen_queue_pop_lag_milliseconds: 'gauge',
-  queen_metrics_queues_left_out: 'gauge',
-  queen_ephemeral_bytes: 'gauge',
-  queen_ephemeral_queues: 'gauge',
-  queen_ephemeral_parked_pops: 'gauge',
-  queen_ephemeral_messages_total: 'counter',
-  queen_ephemeral_dropped_total: 'counter',
-  queen_ephemeral_forwarded_total: 'counter',
-  queen_ephemeral_wipes_total: 'counter',
-  queen_kv_ops_total: 'counter',
-  queen_kv_op_duration_milliseconds: 'gauge',
-  queen_kv_bytes_total: 'counter',
-  queen_kv_read_rejected_total: 'counter',
-  queen_locks_ops_total: 'counter',
-  queen_locks_op_duration_milliseconds: 'gauge',
-  queen_timers_schedule_rejected_total: 'counter',
-  queen_timers_fired_total: 'counter',
-  queen_timers_fire_failures_total: 'counter',
-  queen_timers_dlq_total: 'counter',
-  queen_timers_fire_lag_seconds: 'summary',
-  queen_timers_oldest_late_seconds: 'gauge',
-  queen_sweeper_rows_total: 'counter',
-  queen_sweeper_cycle_milliseconds: 'gauge',
-  queen_http_request_duration_seconds: 'histogram',
-};
-
-const SWITCHED: Readonly<Record<string, string>> = {
-  queen_raft_store_commit_seconds: 'summary',
-  queen_raft_log_fsync_seconds: 'summary',
-  queen_raft_group_entries: 'summary',
-  queen_raft_group_bytes: 'summary',
-  queen_raft_admit_bytes: 'gauge',
-  queen_raft_admit_total: 'counter',
-  queen_raft_admit_waiting: 'gauge',
-};
-
-class Scrape {
-  constructor(readonly families: Map<string, ReadFamily>) {}
-
-  static async of(broker: TestBroker): Promise<Scrape> {
-    const { status, headers, text } = await broker.get('/metrics/prometheus');
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    return new Scrape(readExposition(text));
-  }
-
-  /** Value of a sample by its full name; 0 when it is not there. */
-  value(sample: string): number {
-    for (const { samples } of this.families.values()) {
-      const value = samples.get(sample);
-      if (value !== undefined) return value;
-    }
-    return 0;
-  }
-}
+import { ALWAYS, SWITCHED } from '../support/metric-families.js';
+import { Scrape, untilScrape as until } from '../support/scrape.js';
 
 /** Changes of the named samples while `act` runs. */
 async function changes(
@@ -105,13 +22,6 @@ async function changes(
   return Object.fromEntries(
     samples.map((sample) => [sample, after.value(sample) - before.value(sample)]),
   );
-}
-
-async function until(broker: TestBroker, holds: (scrape: Scrape) => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!holds(await Scrape.of(broker))) {
-    if (Date.now() > deadline) throw new Error('the metric did not move in time');
-  }
 }
 
 const push = (broker: TestBroker, queue: string, count: number): Promise<unknown> =>

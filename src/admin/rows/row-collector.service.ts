@@ -98,7 +98,7 @@ export class RowCollector implements OnApplicationBootstrap, OnModuleDestroy {
     frame.widthMs = Math.max(nowMs - this.startMs, 1);
     this.startMs = nowMs;
     const lag = { sumMs: 0, maxMs: 0, count: 0 };
-    for (const { entry, counts } of this.traffic.queues.turn()) {
+    for (const { entry, counts } of this.traffic.queues.turn(nowMs, frame.widthMs)) {
       const group = this.groups.ofTenant(entry.tenant);
       addRow(frame, group, { tenant: entry.tenant, queue: entry.queue, counts });
       lag.sumMs += counts.lagSumMs;

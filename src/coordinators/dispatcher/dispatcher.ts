@@ -89,8 +89,8 @@ export class Dispatcher {
       lanes += 1;
       readyPartitions += lane.ready.size;
     }
-    const parked = this.live.size;
-    return { parked, lanes, readyPartitions, lanesLoaded: loaded, lanesUnloaded: unloaded };
+    const lookedUp = { parked: this.live.size, coldClaims: this.lookups.served };
+    return { ...lookedUp, lanes, readyPartitions, lanesLoaded: loaded, lanesUnloaded: unloaded };
   }
 
   start(): void {

@@ -38,6 +38,8 @@ interface Asked {
 export class LookupRunner {
   private readonly pending = new Set<ConsumerLane>();
   private running: Promise<void> | null = null;
+  /** Partitions whose start or hold had to be read from the store. */
+  served = 0;
   /** Last failure per lane, for those who await `resolve`. */
   private readonly failures = new WeakMap<ConsumerLane, Error>();
 
@@ -97,6 +99,7 @@ export class LookupRunner {
       this.fail(lane, error instanceof Error ? error : new Error(String(error)));
       return;
     }
+    this.served += found.length;
     if (lane.generation === generation) this.keep(lane, asked, found);
     if (lane.lookups.size > 0) this.pending.add(lane);
   }

@@ -49,7 +49,10 @@ export class KvExpirySweeper implements CoordinatorPort {
 
   /** One sweep at a time; what it could not do is due again at the next. */
   private async tick(): Promise<void> {
-    if (this.isSweeping) return;
+    if (this.isSweeping) {
+      this.options.figures.skips.expiry += 1;
+      return;
+    }
     this.isSweeping = true;
     try {
       await this.sweep();

@@ -131,6 +131,7 @@ export class TimerSweeper implements CoordinatorPort {
     const earliest = Math.max(this.lastStepMs + tickMs / STEP_SHARE, this.pausedUntilMs) - now;
     const held = isOn() ? 0 : tickMs;
     const sleepMs = Math.min(Math.max(Math.ceil(untilDue), earliest, held, 0), MAX_SLEEP_MS);
+    this.options.figures.timerSleepMs = sleepMs;
     this.timer = setTimeout(() => this.wake(), sleepMs);
     this.timer.unref();
   }
@@ -142,6 +143,7 @@ export class TimerSweeper implements CoordinatorPort {
     if (this.host.status().storageFull) this.pause();
     const waits = this.options.monotonicMs() < this.pausedUntilMs || !this.options.isOn();
     if (waits || this.nextDue > this.host.nowMicros()) {
+      if (waits) this.options.figures.skips.timers += 1;
       this.arm();
       return;
     }
@@ -202,6 +204,7 @@ export class TimerSweeper implements CoordinatorPort {
       const { ready, tooLarge } = await this.load(timers);
       if (ready.length > 0) commands.push(fireCommand(uuid, ready, this.options));
       if (tooLarge.length > 0) commands.push(failCommand(uuid, tooLarge, this.options));
+      this.options.figures.tooLarge += tooLarge.length;
     }
     const outcomes = await Promise.all(commands.map((bytes) => this.host.propose({ bytes })));
     const counts = newCounts();
@@ -218,6 +221,7 @@ export class TimerSweeper implements CoordinatorPort {
     figures.duplicates += counts.duplicates;
     figures.failures.permanent += counts.failed + counts.deadLettered;
     figures.deadLettered += counts.deadLettered;
+    figures.changed += counts.skipped;
     figures.rows.timers += taken.length - counts.skipped;
     figures.cycleMs.timers = nowMs - this.lastStepMs;
     if (counts.fired === 0) return;

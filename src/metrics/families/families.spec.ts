@@ -1,6 +1,7 @@
 /** Families over several groups, and the bound on labels, with doubles of the groups. */
 import { Registry } from 'prom-client';
 import { groupId, tenantId } from '../../common/ids.js';
+import { RequestStages } from '../../http/request-stages.js';
 import type { QueueRow, Tables } from '../../machine/tables/tables.js';
 import type { DispatcherFigures, Groups, GroupStatus } from '../../raft/index.js';
 import { ConflationMinutes } from '../conflation-minutes.js';
@@ -42,6 +43,7 @@ function doubleOf(
     } as unknown as Tables,
   }));
   return {
+    members: { streamsOpened: 0 },
     first: all[0],
     all: () => all,
     figures: () => all.map(() => ({ diskUsedPercent: null, overlayBytes: 7, commandsWritten: 5 })),
@@ -99,11 +101,14 @@ it('has no label for the one group of a process', async () => {
 });
 
 it('sums what the dispatchers hold', async () => {
-  const figures = { parked: 1, lanes: 2, readyPartitions: 3, lanesLoaded: 4, lanesUnloaded: 5 };
-  const families = consumptionFamilies(doubleOf([{}], [figures, figures]));
+  const loads = { lanesLoaded: 4, lanesUnloaded: 5, coldClaims: 6 };
+  const figures = { parked: 1, lanes: 2, readyPartitions: 3, ...loads };
+  const requests = new RequestStages();
+  const families = consumptionFamilies(doubleOf([{}], [figures, figures]), requests);
   expect(await read(families, 'queen_parked_long_polls')).toEqual({ '': 2 });
   expect(await read(families, 'queen_consume_engine')).toEqual({
     '{kind="groups"}': 4,
+    '{kind="parts"}': 2,
     '{kind="partitions"}': 6,
   });
 });

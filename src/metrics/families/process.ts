@@ -26,6 +26,20 @@ export function processFamilies(traffic: Traffic, lag: EventLoopLag): readonly F
       help: 'Mean lateness of the event loop since the start.',
       read: () => lag.meanMs(),
     },
+    {
+      kind: 'gauge',
+      name: 'queen_malloc_bytes',
+      labels: ['kind'],
+      help: 'Memory of the runtime: heap in use and reserved, buffers, and what is outside the heap.',
+      read: () => {
+        const { heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
+        const kinds = { heap_used: heapUsed, heap_total: heapTotal, external, arrayBuffers };
+        return Object.entries(kinds).map(([kind, value]) => ({
+          labels: { kind: kind === 'arrayBuffers' ? 'array_buffers' : kind },
+          value,
+        }));
+      },
+    },
     ...counters,
     {
       kind: 'counter',

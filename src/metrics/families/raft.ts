@@ -2,12 +2,13 @@
  * Families of the replicated log and the store. With several raft groups each group has samples of its
  * own, under the leading label `group` (cluster.md §5); with one there is no such label.
  */
+import type { QuantileSummary } from '../../common/quantile-summary.js';
 import type { Group, Groups, Readiness } from '../../raft/index.js';
-import type { Family, LabelledSummary, Labels, Sample } from '../family.js';
+import type { Family, Sample } from '../family.js';
+import { perGroup, samples, single, summaries, type Figures } from './per-group.js';
+import { storeFamilies } from './store.js';
 
 const MICROSECOND = 1e-6;
-
-type Figures = ReturnType<Groups['figures']>[number];
 
 export function raftFamilies(
   groups: Groups,
@@ -65,6 +66,7 @@ export function raftFamilies(
       read: () => diskUsed(groups),
     },
     ...heldFamilies(groups),
+    ...storeFamilies(groups),
   ];
 }
 
@@ -75,7 +77,7 @@ function heldFamilies(groups: Groups): readonly Family[] {
       kind: 'gauge',
       name: 'queen_raft_store_ram_rows',
       labels: ['group', 'ks', 'kind'],
-      help: 'Rows held in memory.',
+      help: 'Rows held in memory; dirty: changed rows of all kinds that no checkpoint holds yet.',
       read: () => perGroup(groups, ramRows),
     },
     {
@@ -104,11 +106,7 @@ function heldFamilies(groups: Groups): readonly Family[] {
 
 /** Skipped when QUEEN_RAFT_METRICS is off. */
 export function timingFamilies(groups: Groups): readonly Family[] {
-  const each = (of: (figures: Figures) => LabelledSummary['summary']) => () =>
-    groups.figures().map((figures, id) => ({
-      labels: groups.all().length > 1 ? { group: String(id) } : {},
-      summary: of(figures),
-    }));
+  const each = (of: (figures: Figures) => QuantileSummary) => () => summaries(groups, of);
   return [
     {
       kind: 'summary',
@@ -141,36 +139,14 @@ export function timingFamilies(groups: Groups): readonly Family[] {
   ];
 }
 
-/** Samples of every group; what no figures are known of has none. */
-function perGroup(
-  groups: Groups,
-  of: (group: Group, figures: Figures) => readonly Sample[],
-): readonly Sample[] {
-  const figures = groups.figures();
-  const all = groups.all();
-  return all.flatMap((group, id) => {
-    const own = figures[id];
-    if (own === undefined) return [];
-    const named: Labels = all.length > 1 ? { group: String(id) } : {};
-    return of(group, own).map(({ labels, value }) => ({ labels: { ...named, ...labels }, value }));
-  });
-}
-
 function diskUsed(groups: Groups): readonly Sample[] {
   const known = groups.figures().flatMap(({ diskUsedPercent }) => diskUsedPercent ?? []);
   return known.length === 0 ? [] : [{ labels: {}, value: Math.max(...known) }];
 }
 
-function ramRows({ tables }: Group): readonly Sample[] {
+function ramRows({ tables }: Group, { overlayRows }: Figures): readonly Sample[] {
   const { partitions, cursors, leases } = tables;
   const rows = { partitions: partitions.count, cursors: cursors.count, leases: leases.count };
-  return Object.entries(rows).map(([ks, value]) => ({ labels: { ks, kind: 'live' }, value }));
-}
-
-function samples(label: string, values: Readonly<Record<string, number>>): readonly Sample[] {
-  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
-}
-
-function single(value: number): readonly Sample[] {
-  return [{ labels: {}, value }];
+  const live = Object.entries(rows).map(([ks, value]) => ({ labels: { ks, kind: 'live' }, value }));
+  return [...live, { labels: { ks: 'all', kind: 'dirty' }, value: overlayRows }];
 }

@@ -1,14 +1,31 @@
 /** Families of keys, values and locks on this node, and of timers that the gate turned away. */
 import type { QuantileSummary } from '../../common/quantile-summary.js';
 import { monotonicMs } from '../../config/index.js';
+import type { StateGate } from '../../preparation/state-gate.js';
 import type { OpFigures, StateTraffic } from '../../preparation/state-traffic.js';
 import type { Family, Sample } from '../family.js';
 
 const QUANTILES = [0.5, 0.99];
 const MICROS_PER_MS = 1000;
 
-export function stateFamilies(traffic: StateTraffic): readonly Family[] {
+export function stateFamilies(
+  traffic: StateTraffic,
+  gate: Pick<StateGate, 'pool'>,
+): readonly Family[] {
   return [
+    {
+      kind: 'gauge',
+      name: 'queen_kv_pool',
+      labels: ['state'],
+      help: 'Tenants whose key-value calls this node meters, and how many it meters at most.',
+      read: () => Object.entries(gate.pool).map(([state, value]) => ({ labels: { state }, value })),
+    },
+    {
+      kind: 'counter',
+      name: 'queen_kv_singleflight_coalesced_total',
+      help: 'Always 0: reads of keys are not shared between calls.',
+      read: () => 0,
+    },
     ...opFamilies('queen_kv', 'key-value operations', traffic.kv),
     {
       kind: 'counter',

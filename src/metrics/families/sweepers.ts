@@ -60,6 +60,43 @@ export function sweeperFamilies(figures: SweepFigures): readonly Family[] {
       help: 'Duration of the last step that had something to do.',
       read: () => phases(figures.cycleMs),
     },
+    ...restFamilies(figures),
+  ];
+}
+
+function restFamilies(figures: SweepFigures): readonly Family[] {
+  return [
+    {
+      kind: 'counter',
+      name: 'queen_sweeper_phase_skipped_total',
+      labels: ['phase'],
+      help: 'Turns held back by a switch, a full disk, or a step still running.',
+      read: () => phases(figures.skips),
+    },
+    {
+      kind: 'counter',
+      name: 'queen_sweeper_skip_locked_total',
+      help: 'Timers that changed between being read and being fired.',
+      read: () => figures.changed,
+    },
+    {
+      kind: 'gauge',
+      name: 'queen_sweeper_sleep_milliseconds',
+      help: 'Newest sleep of the timer sweeper.',
+      read: () => figures.timerSleepMs,
+    },
+    {
+      kind: 'counter',
+      name: 'queen_timers_poisoned_total',
+      help: 'Timers that can never fire: their message fits no entry.',
+      read: () => figures.tooLarge,
+    },
+    {
+      kind: 'counter',
+      name: 'queen_timers_fire_lag_tenants_dropped_total',
+      help: 'Always 0: the fire lag is not kept by tenant.',
+      read: () => 0,
+    },
   ];
 }
 

@@ -5,6 +5,8 @@
  * is final: the node stops at that entry.
  */
 import type { LogIndex } from '../../common/ids.js';
+import type { StageFigures } from '../../common/stage-figures.js';
+import type { Outcome } from '../../machine/commands/catalogue.js';
 import type { MachineEvents, OutcomeSink, PrefetchSink } from '../../machine/machine.js';
 import type { IdIndexDriver, LogEntry, MachineParts, RowsPort } from './ports.js';
 
@@ -27,15 +29,22 @@ export interface ApplyParts {
   readonly outcomes: OutcomeSink;
   readonly events: MachineEvents;
   readonly nowMs: () => number;
+  /** Counts and times; absent: nobody does. */
+  readonly stages?: StageFigures;
 }
 
-export class ApplyLoop implements PrefetchSink {
+export class ApplyLoop implements PrefetchSink, OutcomeSink {
   private queue: LogEntry[] = [];
   private head = 0;
   private running = false;
   private stopped = false;
   private keys: Uint8Array[] = [];
   private idle: (() => void)[] = [];
+  /** When the entry under way was taken up, read and judged. */
+  private takenMs = 0;
+  private readMs = 0;
+  private judgedMs = 0;
+  private prefetchMs = 0;
 
   constructor(
     private readonly deps: ApplyParts,
@@ -52,6 +61,7 @@ export class ApplyLoop implements PrefetchSink {
 
   push(entries: readonly LogEntry[]): void {
     for (const entry of entries) this.queue.push(entry);
+    this.received();
     if (this.running || this.stopped) return;
     this.running = true;
     void this.run();
@@ -86,6 +96,7 @@ export class ApplyLoop implements PrefetchSink {
       const entry = this.queue[this.head];
       if (entry === undefined || this.stopped) break;
       try {
+        this.takenMs = this.deps.nowMs();
         const loading = this.prefetch(entry);
         if (loading !== undefined) await loading;
         this.execute(entry);
@@ -96,32 +107,79 @@ export class ApplyLoop implements PrefetchSink {
       }
       this.advance();
       this.hooks.applied(entry);
-      if (this.deps.nowMs() - sliceStart < SLICE_MS) continue;
+      const now = this.deps.nowMs();
+      this.timed(now);
+      if (now - sliceStart < SLICE_MS) continue;
+      this.deps.stages?.took('applySlice', now - sliceStart, now);
       await nextTurn();
       sliceStart = this.deps.nowMs();
     }
+    const endMs = this.deps.nowMs();
+    this.deps.stages?.took('applySlice', endMs - sliceStart, endMs);
     this.running = false;
     const idle = this.idle;
     this.idle = [];
     for (const resolve of idle) resolve();
   }
 
+  /** Part of OutcomeSink: counts what came out of the entry, and passes it on. */
+  outcome(session: number, sequence: number, outcome: Outcome): void {
+    if (typeof outcome.kind === 'number') this.deps.stages?.kinds.judged(outcome.kind);
+    this.deps.outcomes.outcome(session, sequence, outcome);
+  }
+
   private prefetch(entry: LogEntry): Promise<unknown> | undefined {
-    const { parts, rows, ids } = this.deps;
+    const { parts, rows, ids, stages, nowMs } = this.deps;
     ids.beginEntry();
     if (this.keys.length > 0) this.keys = [];
     parts.machine.prefetch(entry, this);
     const rowsLoading = this.keys.length > 0 ? rows.load(this.keys) : undefined;
     const idsLoading = ids.load();
+    if (stages !== undefined) {
+      const inMemory = rowsLoading === undefined && idsLoading === undefined;
+      if (inMemory) stages.rowsInMemory += 1;
+      else stages.rowsLoaded += 1;
+      this.prefetchMs = nowMs() - this.takenMs;
+    }
     if (rowsLoading === undefined) return idsLoading;
     return idsLoading === undefined ? rowsLoading : Promise.all([rowsLoading, idsLoading]);
   }
 
   private execute(entry: LogEntry): void {
-    const { parts, rows, outcomes, events } = this.deps;
-    parts.machine.execute(entry, outcomes, events);
+    const { parts, rows, events, stages, nowMs } = this.deps;
+    const { totals } = parts.tables;
+    const messages = totals.messagesAppended;
+    this.readMs = nowMs();
+    parts.machine.execute(entry, this, events);
+    this.judgedMs = nowMs();
     rows.clearReadSet();
     if (parts.machine.dirtyRows >= FLUSH_EVERY_ROWS) parts.machine.flushDirtyRows();
+    if (stages === undefined) return;
+    const appended = totals.messagesAppended - messages;
+    stages.appliedEntries += 1;
+    stages.appliedMessages += appended;
+    stages.size('drainMessages', appended, this.judgedMs);
+    stages.kinds.entryDone(this.judgedMs - this.readMs, this.judgedMs);
+  }
+
+  private received(): void {
+    const { stages, nowMs } = this.deps;
+    if (stages === undefined) return;
+    stages.applyReceives += 1;
+    stages.size('applyDepth', this.backlog, nowMs());
+  }
+
+  /** Judging is synchronous, so its time is processor time; reading what it needs may wait. */
+  private timed(now: number): void {
+    const { stages } = this.deps;
+    if (stages === undefined) return;
+    const judging = this.judgedMs - this.readMs;
+    stages.took('planWall', judging, now);
+    stages.took('planCpu', judging, now);
+    stages.took('planWholeWall', this.judgedMs - this.takenMs, now);
+    stages.took('planWholeCpu', judging + this.prefetchMs, now);
+    stages.took('applyEntry', now - this.takenMs, now);
+    stages.took('applyOther', now - this.takenMs - judging, now);
   }
 
   private advance(): void {

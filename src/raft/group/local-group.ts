@@ -6,11 +6,13 @@
  */
 import { QueenError } from '../../common/errors.js';
 import type { GroupId, LogIndex, Micros, NodeId, Term } from '../../common/ids.js';
+import { StageFigures } from '../../common/stage-figures.js';
 import { term as asTerm } from '../../common/ids.js';
 import { CommandKind } from '../../machine/commands/catalogue.js';
 import type { GrantOutcome, Outcome } from '../../machine/commands/catalogue.js';
 import type { MachineEvents, OutcomeSink } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
+import { CommandFlow } from './command-flow.js';
 import { CoordinatorSet } from './coordinator-set.js';
 import { DeadlineWheel } from './deadline-wheel.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from './group.js';
@@ -76,6 +78,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   private readonly intake: Intake;
   private readonly barrier: ReadBarrier;
   private readonly state: StateSide;
+  private readonly flow: CommandFlow;
   private readonly desk: PopDesk;
   private readonly nowMs: () => number;
 
@@ -88,6 +91,8 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.committed = wal.lastIndex;
     this.nowMs = (): number => clock.monotonicMicros() / 1000;
     this.logClock = new LogClock(clock, 0);
+    const stages = parts.stages ?? new StageFigures();
+    this.flow = new CommandFlow(stages, this.nowMs);
     this.wheel = new DeadlineWheel(this.nowMs);
     this.barrier = new ReadBarrier(this.wheel);
     const firstProposal = ((wal.term + 1) % 0x1_0000) * TWO_32;
@@ -97,7 +102,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
       (grant) => this.handBack(grant),
     );
     this.state = new StateSide(
-      { ...parts, purge: (index) => wal.purge(index) },
+      { ...parts, stages, purge: (index) => wal.purge(index) },
       {
         outcomes: this,
         nowMicros: () => this.nowMicros(),
@@ -126,6 +131,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     const machineVersion = (): number => machine.machine.clusterVersion();
     const format = { term: this.currentTerm, machineVersion };
     this.writer = new LogWriter(wal, this.logClock, format, {
+      flow: this.flow,
       stampCall: (call) => this.intake.stampCall(call),
       durable: (entries) => this.commit(entries),
       packed: (calls, index) => this.barrier.packed(calls, index),
@@ -302,10 +308,12 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   private commit(entries: readonly LogEntry[]): void {
     const last = entries[entries.length - 1];
     if (last !== undefined) this.committed = last.index;
+    this.flow.committed(this.committed);
     this.state.commit(entries);
   }
 
   private afterApply(entry: LogEntry): void {
+    this.flow.applied(entry.index);
     this.barrier.applied(entry.index);
     if (this.role === 'candidate' && entry.term === this.currentTerm && this.writer !== null) {
       this.role = 'leader';

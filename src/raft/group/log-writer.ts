@@ -7,6 +7,7 @@ import type { LogIndex, Term } from '../../common/ids.js';
 import { logIndex } from '../../common/ids.js';
 import type { Call } from './call.js';
 import { buildEntry, cutEntry } from './entry-payload.js';
+import type { CommandFlow } from './command-flow.js';
 import type { LogClock } from './log-clock.js';
 import type { LogEntry, WalPort } from './ports.js';
 
@@ -22,6 +23,8 @@ export interface LogWriterHooks {
   /** Commands up to this running number now stand in entries up to `index`. */
   packed(calls: number, index: LogIndex): void;
   failed(error: unknown): void;
+  /** Times the way of the commands; absent: nobody does. */
+  readonly flow?: CommandFlow;
 }
 
 export class LogWriter {
@@ -54,6 +57,7 @@ export class LogWriter {
   }
 
   enqueue(call: Call): void {
+    if (this.queue.length === 0) this.hooks.flow?.arrived();
     this.queue.push(call);
     this.enqueued += 1;
     if (this.writing || this.scheduled || this.stopped) return;
@@ -79,6 +83,8 @@ export class LogWriter {
   private turn(): void {
     this.scheduled = false;
     if (this.writing || this.stopped || this.queue.length === 0) return;
+    const { flow } = this.hooks;
+    flow?.draining();
     const entries: LogEntry[] = [];
     let taken = 0;
     let bytes = 0;
@@ -94,7 +100,9 @@ export class LogWriter {
     this.queue = taken === this.queue.length ? [] : this.queue.slice(taken);
     this.packedCalls += taken;
     this.hooks.packed(this.packedCalls, this.last);
-    if (entries.length > 0) this.write(entries);
+    if (entries.length === 0) return;
+    flow?.proposed(this.last, taken, this.queue.length);
+    this.write(entries);
   }
 
   /** Calls that were answered while they waited (deadline, client gone) never enter the log. */
@@ -118,6 +126,7 @@ export class LogWriter {
 
   private write(entries: readonly LogEntry[]): void {
     this.writing = true;
+    this.hooks.flow?.pickedUp(this.last);
     this.wal.append(entries).then(
       () => this.written(entries),
       (error: unknown) => this.broken(error),

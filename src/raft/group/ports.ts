@@ -311,6 +311,8 @@ export interface DispatcherFigures {
   /** Lanes taken up and dropped since the start. */
   readonly lanesLoaded: number;
   readonly lanesUnloaded: number;
+  /** Partitions that were read from the store before they could be claimed. */
+  readonly coldClaims: number;
 }
 
 /** Structured log of the group; names are constants of the caller. */

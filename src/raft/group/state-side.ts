@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../common/clock.js';
 import type { LogIndex } from '../../common/ids.js';
+import type { StageFigures } from '../../common/stage-figures.js';
 import { partitionId as asPartitionId } from '../../common/ids.js';
 import type { OutcomeSink } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
@@ -41,6 +42,8 @@ export interface StateSideParts {
   readonly purge?: (index: LogIndex) => Promise<void>;
   /** Entries kept in the raft log behind the durable index. */
   readonly logKeepEntries?: number;
+  /** Counts and times of what commands pass. */
+  readonly stages?: StageFigures;
 }
 
 export interface StateSideHooks {
@@ -69,11 +72,12 @@ export class StateSide {
   ) {
     const { machine, rows, store, ids, wal, clock } = parts;
     const nowMs = (): number => clock.monotonicMicros() / 1000;
+    const timed = parts.stages === undefined ? {} : { stages: parts.stages };
     this.tables = machine.tables;
     this.events = new EventHub(parts.log);
     this.tail = new TailCache(parts.tailCacheBytes);
     this.checkpointer = new Checkpointer({
-      ...{ parts: machine, rows, store, ids, nowMs },
+      ...{ parts: machine, rows, store, ids, nowMs, ...timed },
       ...(parts.logKeepEntries === undefined ? {} : { logKeepEntries: parts.logKeepEntries }),
       indexBefore: (bytes) => wal.indexBefore?.(bytes) ?? 0,
       purge: parts.purge ?? (() => Promise.resolve()),
@@ -89,7 +93,10 @@ export class StateSide {
         : { collecting: { retired, store, pins: this.pins, nowMs: nowMs, options } }),
     });
     this.apply = new ApplyLoop(
-      { parts: machine, rows, ids, outcomes: hooks.outcomes, events: this.events, nowMs },
+      {
+        ...{ parts: machine, rows, ids, outcomes: hooks.outcomes, events: this.events },
+        ...{ nowMs, ...timed },
+      },
       {
         applied: (entry) => hooks.applied(entry),
         room: () => this.checkpointer.room(),

@@ -62,6 +62,7 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
       this.listener = listener;
     },
   };
+  streamsOpened = 0;
   private listener: ChannelListener | null = null;
   private readonly context: TransportContext;
   private readonly server: PeerServer;
@@ -142,7 +143,10 @@ export class PeerNetwork implements PeerPort, MemberQuestions {
     await this.server.start(this.options.listen);
     this.hooks = {
       frame: (link, stream, code, body) => inbound.frame(link, stream, code, body),
-      up: (link) => inbound.up(link),
+      up: (link) => {
+        this.streamsOpened += 1;
+        inbound.up(link);
+      },
       down: (link) => {
         if (this.hooks === undefined) return;
         handlers.disconnected(link.address.nodeId);

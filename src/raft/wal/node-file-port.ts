@@ -13,8 +13,14 @@ const FLAGS: Record<OpenMode, string> = {
   replace: 'w+',
 };
 
+/** Told how long each sync took, ms. */
+export type SyncObserver = (what: 'file' | 'directory', tookMs: number) => void;
+
 class NodeFile implements OpenFile {
-  constructor(private readonly fd: number) {}
+  constructor(
+    private readonly fd: number,
+    private readonly synced: SyncObserver | undefined,
+  ) {}
 
   pread(target: Uint8Array, position: number): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -39,8 +45,13 @@ class NodeFile implements OpenFile {
   }
 
   fdatasync(): Promise<void> {
+    const startMs = performance.now();
     return new Promise((resolve, reject) => {
-      fs.fdatasync(this.fd, (error) => (error ? reject(error) : resolve()));
+      fs.fdatasync(this.fd, (error) => {
+        this.synced?.('file', performance.now() - startMs);
+        if (error) reject(error);
+        else resolve();
+      });
     });
   }
 
@@ -65,10 +76,12 @@ class NodeFile implements OpenFile {
 
 /** The file system of this machine. */
 export class NodeFilePort implements FilePort {
+  constructor(private readonly synced?: SyncObserver) {}
+
   open(path: string, mode: OpenMode): Promise<OpenFile> {
     return new Promise((resolve, reject) => {
       fs.open(path, FLAGS[mode], 0o640, (error, fd) =>
-        error ? reject(error) : resolve(new NodeFile(fd)),
+        error ? reject(error) : resolve(new NodeFile(fd, this.synced)),
       );
     });
   }
@@ -94,9 +107,11 @@ export class NodeFilePort implements FilePort {
   }
 
   async fsyncDir(directory: string): Promise<void> {
+    const startMs = performance.now();
     const handle = await fsp.open(directory, 'r');
     try {
       await handle.sync();
+      this.synced?.('directory', performance.now() - startMs);
     } finally {
       await handle.close();
     }

@@ -344,6 +344,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     loop.applied(entry.index);
     divergence.applied(entry.index, this.parts.machine.machine.digest());
     if (role.establish(entry.term)) this.serve();
+    this.own.flow.applied(entry.index);
     rounds.applied(entry.index);
     this.own.waiters.applied(entry.index);
     state.checkpointer.poll();

@@ -4,12 +4,14 @@
  */
 import { QueenError } from '../../../common/errors.js';
 import type { LogIndex, NodeId } from '../../../common/ids.js';
+import { StageFigures } from '../../../common/stage-figures.js';
 import { logIndex } from '../../../common/ids.js';
 import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue.js';
 import type { GrantOutcome } from '../../../machine/commands/catalogue.js';
 import type { OutcomeSink } from '../../../machine/machine.js';
 import type { Entry, SoftState } from '../../core/index.js';
 import type { Call } from '../call.js';
+import { CommandFlow } from '../command-flow.js';
 import { DeadlineWheel } from '../deadline-wheel.js';
 import { patchCommand } from '../entry-payload.js';
 import { Intake } from '../intake.js';
@@ -114,6 +116,7 @@ export class ClusterWiring {
   readonly caretaker: Caretaker;
   readonly leaderWait: LeaderWait;
   readonly leavers: LeaveRecord;
+  readonly flow: CommandFlow;
 
   constructor(
     private readonly parts: ClusterGroupParts,
@@ -121,6 +124,7 @@ export class ClusterWiring {
   ) {
     const { clock, timing, wal } = parts;
     this.nowMs = (): number => clock.monotonicMicros() / 1000;
+    this.flow = new CommandFlow(parts.stages ?? new StageFigures(), this.nowMs);
     this.role = new MemberRole(parts.nodeId, wal.hardState.term);
     this.leavers = new LeaveRecord(this.nowMs);
     this.leaderWait = this.buildLeaderWait();
@@ -216,7 +220,7 @@ export class ClusterWiring {
   private buildState(): StateSide {
     const { parts, host } = this;
     return new StateSide(
-      { ...parts, wal: parts.walPort },
+      { ...parts, wal: parts.walPort, stages: this.flow.figures },
       {
         outcomes: host,
         nowMicros: () => host.nowMicros(),
@@ -230,6 +234,7 @@ export class ClusterWiring {
   private buildPacker(): EntryPacker {
     const { parts } = this;
     return new EntryPacker({
+      flow: this.flow,
       maxInFlight: parts.timing.pipelineEntries,
       isQuorumSilent: () => this.host.quorumAckMs() > SILENT_QUORUM_MS,
       stampCall: (call) => this.intake.stampCall(call),
@@ -248,7 +253,11 @@ export class ClusterWiring {
       leader: () => this.role.target,
       enqueue: (call) => this.packer.add(call.bytes, call),
       stampCall: (call) => this.intake.stampCall(call),
-      forward: (to, bytes) => parts.peers.forwardCommand(to, bytes),
+      forward: (to, bytes) => {
+        const sent = parts.peers.forwardCommand(to, bytes);
+        if (sent) this.flow.figures.forwardsSent += 1;
+        return sent;
+      },
       eachOpen: (visit) => this.intake.eachOpen(visit),
     });
   }
@@ -336,7 +345,11 @@ export class ClusterWiring {
         stepDownOnRemoval: true,
       },
       {
-        append: (entries, hardState) => durable.append(entries, hardState),
+        append: (entries, hardState) => {
+          const last = entries[entries.length - 1];
+          if (last !== undefined) this.flow.pickedUp(last.index);
+          return durable.append(entries, hardState);
+        },
         commitMoved: (commit) => durable.commitMoved(commit),
         send: (message) => {
           if (message.kind === 'snapshot') this.snapshots.send(message);

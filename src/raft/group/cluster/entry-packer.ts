@@ -7,6 +7,7 @@
 import { logIndex, type LogIndex, type Term } from '../../../common/ids.js';
 import type { ProposeResult } from '../../core/index.js';
 import type { Call } from '../call.js';
+import type { CommandFlow } from '../command-flow.js';
 import { buildEntry, cutEntry } from '../entry-payload.js';
 import type { LogClock } from '../log-clock.js';
 
@@ -31,6 +32,8 @@ export interface EntryPackerPort {
   leads(): boolean;
   machineVersion(): number;
   term(): Term;
+  /** Times the way of the commands; absent: nobody does. */
+  readonly flow?: CommandFlow;
 }
 
 export class EntryPacker {
@@ -68,6 +71,7 @@ export class EntryPacker {
   /** Leadership is lost: what was not proposed is somebody else's now. */
   close(): void {
     this.clock = null;
+    this.port.flow?.clear();
     this.queue = [];
     this.foreignBytes = 0;
   }
@@ -77,6 +81,7 @@ export class EntryPacker {
     if (call === null ? !this.isOpen : this.clock === null) return false;
     if (call === null && !this.hasRoom(bytes.length)) return false;
     if (call === null) this.foreignBytes += bytes.length;
+    if (this.queue.length === 0) this.port.flow?.arrived();
     this.queue.push({ bytes, call });
     this.schedule();
     return true;
@@ -84,6 +89,7 @@ export class EntryPacker {
 
   commitMoved(index: LogIndex): void {
     this.committed = index;
+    this.port.flow?.committed(index);
     if (this.queue.length > 0) this.schedule();
   }
 
@@ -107,6 +113,7 @@ export class EntryPacker {
   private turn(): void {
     this.scheduled = false;
     if (this.clock === null || this.queue.length === 0 || this.port.isQuorumSilent()) return;
+    this.port.flow?.draining();
     let taken = 0;
     while (this.clock !== null && taken < this.queue.length) {
       if (this.lastProposed - this.committed >= this.port.maxInFlight) break;
@@ -119,7 +126,9 @@ export class EntryPacker {
       }
       taken += count;
     }
-    if (taken > 0 && this.clock !== null) this.queue = this.queue.slice(taken);
+    if (taken === 0 || this.clock === null) return;
+    this.queue = this.queue.slice(taken);
+    this.port.flow?.proposed(this.lastProposed, taken, this.queue.length);
   }
 
   private propose(clock: LogClock, commands: readonly Uint8Array[]): boolean {

@@ -9,6 +9,7 @@ import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue
 import type { Tables } from '../../../machine/tables/tables.js';
 import type { Message } from '../../core/index.js';
 import type { GroupLog, MachineParts } from '../ports.js';
+import type { CommandFlow } from '../command-flow.js';
 import type { CommandRoutes } from './command-routes.js';
 import type { DivergenceWatch } from './divergence-watch.js';
 import { entriesFor, type EntryDeskParts } from './entry-desk.js';
@@ -39,6 +40,7 @@ export interface PeerDeskParts {
   readonly tables: Tables;
   readonly log: GroupLog;
   readonly wal: EntryDeskParts['wal'];
+  readonly flow: CommandFlow;
   /** Admitted and not stopped. */
   takesPart(): boolean;
   applied(): LogIndex;
@@ -87,6 +89,14 @@ export function peerHandlers(parts: PeerDeskParts): PeerHandlers {
 
 /** False = not the leader here. What can never be applied is dropped: its node is told by silence. */
 function takeCommand(parts: PeerDeskParts, from: NodeId, bytes: Uint8Array): boolean {
+  const admitted = admitCommand(parts, from, bytes);
+  const { figures } = parts.flow;
+  if (admitted) figures.forwardedAdmitted += 1;
+  else figures.forwardedRefused += 1;
+  return admitted;
+}
+
+function admitCommand(parts: PeerDeskParts, from: NodeId, bytes: Uint8Array): boolean {
   if (!parts.takesPart() || !parts.packer.isOpen || !parts.book.has(from)) return false;
   const refusal = parts.commands.check(bytes);
   const foreignClaim = bytes[COMMAND_HEADER.kind] === CommandKind.Claim;

@@ -1,0 +1,58 @@
+/** Families that only several nodes move: forwarding to the leader, ephemeral relays and losses. */
+import { EphemeralScene } from './ephemeral/scene.js';
+import { Calls } from './calls.js';
+
+jest.setTimeout(240_000);
+
+const PARTITIONS = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
+
+describe('three nodes', () => {
+  let scene: EphemeralScene;
+
+  beforeAll(async () => {
+    scene = await EphemeralScene.start();
+  });
+
+  afterAll(() => scene.remove());
+
+  it('a push through a follower moves what both sides count of forwarding', async () => {
+    const leader = await scene.cluster.leader();
+    const follower = scene.cluster.ids.find((id) => id !== leader) ?? 0;
+    const sent = 'queen_raft_forward_total{kind="sent"}';
+    const served = 'queen_raft_forward_total{kind="served"}';
+    const admitted = 'queen_raft_admit_forwarded_total{outcome="admitted"}';
+    const before = await Promise.all([
+      scene.metric(follower, sent),
+      scene.metric(leader, served),
+      scene.metric(leader, admitted),
+    ]);
+    const calls = new Calls(scene.cluster);
+    expect((await calls.push(follower, 'forwarded', 'm')).status).toBe(201);
+    const after = await Promise.all([
+      scene.metric(follower, sent),
+      scene.metric(leader, served),
+      scene.metric(leader, admitted),
+    ]);
+    for (const [i, value] of after.entries()) expect(value).toBeGreaterThan(before[i] ?? Infinity);
+    const opened = 'queen_raft_forward_total{kind="streams_opened"}';
+    expect(await scene.metric(leader, opened)).toBeGreaterThanOrEqual(2);
+  });
+
+  it('relays are counted, and what is lost with a node', async () => {
+    for (const partition of PARTITIONS) await scene.push(1, 'lost', partition, [partition]);
+    expect(await scene.metric(1, 'queen_ephemeral_forwarded_total')).toBeGreaterThan(0);
+    const shares = await Promise.all([2, 3].map((id) => scene.share(id, 'lost')));
+    const owner = (shares[0]?.partitions ?? 0) > 0 ? 2 : 3;
+    const survivors = scene.cluster.ids.filter((id) => id !== owner);
+    const ended = scene.cluster.node(owner).ended();
+    scene.cluster.node(owner).signal('SIGKILL');
+    await ended;
+    await scene.cluster.until(
+      async () => {
+        const wipes = survivors.map((id) => scene.metric(id, 'queen_ephemeral_wipes_total'));
+        return (await Promise.all(wipes)).some((value) => value > 0);
+      },
+      { withinMs: 60_000, what: 'a survivor to count what was lost' },
+    );
+  });
+});
