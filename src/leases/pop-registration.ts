@@ -1,7 +1,8 @@
 /**
  * What a pop commits before it waits (messages.md §2.3): a queue pop creates its queue and registers
  * its group, discovery registers the group on every queue that matches, a plain pinned pop only gives
- * the group its number. Nothing is submitted once that is so.
+ * the group its number; one that conflates registers a group that never read the partition. Nothing is
+ * submitted once that is so.
  */
 import { micros } from '../common/ids.js';
 import { implicitDefaults } from '../http/implicit-defaults.js';
@@ -33,6 +34,18 @@ export async function registerPop(
   }
 }
 
+/** A pinned pop with conflation, of an unregistered group without a cursor on that partition. */
+function startsConflating(request: PopRequest, group: Group, queue: QueueRow): boolean {
+  if (request.conflation !== true) return false;
+  const { names, partitions, cursors, registrations } = group.tables;
+  const slot = partitions.find(queue.id, request.partition);
+  if (slot < 0) return false;
+  const tenant = names.tenant(request.tenant);
+  const groupId = tenant === undefined ? undefined : names.group(tenant, request.group);
+  if (groupId === undefined) return true;
+  return registrations.find(queue.id, groupId) === undefined && cursors.find(slot, groupId) < 0;
+}
+
 const NOTHING: readonly string[] = [];
 /** An empty queue name: number the group, register nowhere. */
 const NUMBER_ONLY: readonly string[] = [''];
@@ -44,9 +57,12 @@ function missing(request: PopRequest, group: Group): readonly string[] {
   const groupId = tenant === undefined ? undefined : names.group(tenant, request.group);
   const isRegistered = (queue: QueueRow): boolean =>
     groupId !== undefined && registrations.find(queue.id, groupId) !== undefined;
-  if (request.scope === 'partition') return groupId === undefined ? NUMBER_ONLY : NOTHING;
+  const queue = tenant === undefined ? undefined : queues.find(tenant, request.queue);
+  if (request.scope === 'partition') {
+    if (queue !== undefined && startsConflating(request, group, queue)) return [request.queue];
+    return groupId === undefined ? NUMBER_ONLY : NOTHING;
+  }
   if (request.scope === 'queue') {
-    const queue = tenant === undefined ? undefined : queues.find(tenant, request.queue);
     return queue !== undefined && isRegistered(queue) ? NOTHING : [request.queue];
   }
   if (tenant === undefined) return NOTHING;

@@ -37,6 +37,20 @@ describe('conflation', () => {
     expect(idsOf(await calls.pop(queue, { ...GROUP, batch: 3 }))).toHaveLength(3);
   });
 
+  it('registers the group when a pinned pop asks for it first', async () => {
+    const queue = freshQueue();
+    await calls.push(queue, ...['1', '2'].map((id) => ({ id: `a${id}`, partition: 'a' })));
+    await calls.push(queue, ...['1', '2'].map((id) => ({ id: `b${id}`, partition: 'b' })));
+    const pinned = await calls.popPinned(queue, 'a', GROUP);
+    expect(pinned.json).toMatchObject({ conflation: true });
+    expect(idsOf(pinned)).toEqual(['a2']);
+    const rest = await calls.pop(queue, { consumerGroup: 'g' });
+    expect(rest.json).toMatchObject({ conflation: true });
+    expect(idsOf(rest)).toEqual(['b2']);
+    const absent = await calls.popPinned(queue, 'c', GROUP);
+    expect([absent.status, absent.json?.conflation]).toEqual([200, true]);
+  });
+
   it('redelivers what is newest after a failure', async () => {
     const queue = freshQueue();
     await calls.push(queue, 'm1', 'm2');

@@ -195,16 +195,16 @@ export class Dispatcher {
     queue: QueueRow | undefined,
     group: ConsumerGroupId | undefined,
   ): void {
+    const lane = queue === undefined || group === undefined ? null : this.lane(queue, group);
     const slot =
       queue === undefined ? -1 : this.host.tables.partitions.find(queue.id, pop.request.partition);
-    if (queue === undefined || group === undefined || slot < 0) {
+    if (lane !== null && (slot >= 0 || lane.isRegistered)) this.notePolicy(pop, lane);
+    if (lane === null || slot < 0) {
       pop.sawNoPartition = true;
       if (pop.request.wait) this.absent.add(pop);
       else pop.answer(false);
       return;
     }
-    const lane = this.lane(queue, group);
-    this.notePolicy(pop, lane);
     if (!pop.sawNoPartition) lane.seedAtTail(slot, pop);
     lane.addPinned(slot, pop);
     this.touch(lane);
