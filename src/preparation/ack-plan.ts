@@ -6,8 +6,8 @@
 import { partitionId as asPartitionId } from '../common/ids.js';
 import { AckStatus } from '../machine/commands/catalogue.js';
 import type { Group } from '../raft/index.js';
-import { indexInRange } from './delivered-ids.js';
-import type { DeliveredIds } from './delivered-ids.js';
+import { indexInRange, mayRepeat, repeatedIndex } from './delivered-ids.js';
+import type { DeliveredIds, DeliveredRange } from './delivered-ids.js';
 import { leaseKeyOf } from './lease-key.js';
 
 const UNKNOWN = -1;
@@ -100,7 +100,7 @@ async function resolveTarget(
     bases: new Float64Array(grouped.items.length).fill(UNKNOWN),
     refusal: null,
   };
-  if (resolveFromDelivered(items, target, context.delivered)) return target;
+  if (resolveFromDelivered(items, target, context)) return target;
   if (await resolveFromRows(items, target, context)) return target;
   await context.barrier();
   await resolveFromRows(items, target, context);
@@ -132,14 +132,18 @@ function isOwnPartition(context: AckContext, partitionId: number): boolean {
 function resolveFromDelivered(
   items: AckItems,
   target: PlannedTarget,
-  delivered: DeliveredIds,
+  context: AckContext,
 ): boolean {
   if (target.leaseId.length === 0) return false;
-  const range = delivered.find(leaseKeyOf(target.leaseId), target.partitionId);
+  const range = context.delivered.find(leaseKeyOf(target.leaseId), target.partitionId);
   if (range === undefined) return false;
+  const repeats = mayRepeat(range) ? { from: spanOf(context, target).first } : null;
   let complete = true;
   target.items.forEach((item, i) => {
-    const index = indexInRange(range, items.hashes, item * HASH_BYTES);
+    const index =
+      repeats === null
+        ? indexInRange(range, items.hashes, item * HASH_BYTES)
+        : indexOfRepeated(items, item, { range, from: repeats.from });
     if (index < 0) complete = false;
     else {
       target.offsets[i] = range.first + index;
@@ -147,6 +151,20 @@ function resolveFromDelivered(
     }
   });
   return complete;
+}
+
+/**
+ * An id that stands twice in a batch: completed means all of it, a signal the first that is not settled
+ * yet, so that no other message goes with it unseen.
+ */
+function indexOfRepeated(
+  items: AckItems,
+  item: number,
+  { range, from }: { readonly range: DeliveredRange; readonly from: number },
+): number {
+  const hash = { hashes: items.hashes, at: item * HASH_BYTES };
+  const isCompleted = items.statuses[item] === AckStatus.Completed;
+  return repeatedIndex(range, hash, isCompleted ? 'last' : { firstFrom: from - range.first });
 }
 
 async function resolveFromRows(
@@ -164,7 +182,7 @@ async function resolveFromRows(
     const from = (target.items[i] ?? 0) * HASH_BYTES;
     hashes.set(items.hashes.subarray(from, from + HASH_BYTES), at * HASH_BYTES);
   });
-  const span = spanOf(context, target.partitionId);
+  const span = spanOf(context, target);
   const found = await context.group.findIds(target.partitionId, hashes, span);
   missing.forEach((i, at) => {
     target.offsets[i] = found.offsets[at] ?? UNKNOWN;
@@ -173,20 +191,27 @@ async function resolveFromRows(
   return missing.every((i) => target.offsets[i] !== UNKNOWN);
 }
 
-/** Where items are expected: the leased batch, else everything after the cursor. */
-function spanOf(context: AckContext, partitionId: number): { first: number; last: number } {
+/**
+ * Where items are expected: the leased batch, else everything after the cursor. A lease that is over
+ * bounds nothing; the id of the batch settled last means that batch (a repeat).
+ */
+function spanOf(context: AckContext, target: PlannedTarget): { first: number; last: number } {
   const { partitions, cursors, leases, names } = context.group.tables;
-  const slot = partitions.byId(asPartitionId(partitionId));
+  const slot = partitions.byId(asPartitionId(target.partitionId));
   if (slot < 0) return { first: 0, last: -1 };
   const tenant = names.tenant(context.tenant);
   const groupId = tenant === undefined ? undefined : names.group(tenant, context.consumerGroup);
   const cursor = groupId === undefined ? -1 : cursors.find(slot, groupId);
   const last = partitions.lastOffset(slot);
   if (cursor < 0) return { first: partitions.logStart(slot), last };
+  if (target.leaseId.length > 0 && cursors.releasedMatches(cursor, target.leaseId)) {
+    return { first: cursors.releasedFirst(cursor), last: cursors.releasedLast(cursor) };
+  }
   const lease = cursors.lease(cursor);
+  const bounds = lease >= 0 && context.group.nowMicros() <= leases.expiresAt(lease);
   return {
     first: cursors.committed(cursor) + 1,
-    last: lease < 0 ? last : leases.batchEnd(lease),
+    last: bounds ? leases.batchEnd(lease) : last,
   };
 }
 

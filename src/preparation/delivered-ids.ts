@@ -15,6 +15,8 @@ export interface DeliveredRange {
   index: Map<number, number> | null;
   /** Where the next id is expected: acks mostly come in delivery order. */
   cursor: number;
+  /** Some id may stand twice (deduplication off, or its window over); null = not looked yet. */
+  repeats: boolean | null;
 }
 
 export class DeliveredIds {
@@ -26,11 +28,11 @@ export class DeliveredIds {
   remember(
     leaseKey: string,
     partitionId: number,
-    range: Omit<DeliveredRange, 'index' | 'cursor'>,
+    range: Omit<DeliveredRange, 'index' | 'cursor' | 'repeats'>,
   ): void {
     const key = rangeKey(leaseKey, partitionId);
     this.forget(key);
-    this.byLease.set(key, { ...range, index: null, cursor: 0 });
+    this.byLease.set(key, { ...range, index: null, cursor: 0, repeats: null });
     this.bytes += sizeOf(range);
     for (const oldest of this.byLease.keys()) {
       if (this.bytes <= this.maxBytes) break;
@@ -73,6 +75,34 @@ export function indexInRange(range: DeliveredRange, hashes: Uint8Array, at: numb
     if (sameHash(range, i, { hashes, at })) return settle(range, i);
   }
   return -1;
+}
+
+/** True when an id may stand in the range more than once. */
+export function mayRepeat(range: DeliveredRange): boolean {
+  range.repeats ??= hasRepeats(range);
+  return range.repeats;
+}
+
+function hasRepeats({ hashes, bases }: DeliveredRange): boolean {
+  if (bases.length < 2) return false;
+  const seen = new Set<number>();
+  for (let i = 0; i < bases.length; i += 1) seen.add(fragment(hashes, i * HASH_BYTES));
+  return seen.size < bases.length;
+}
+
+/** The first index from `from` on, or the last of all, at which the hash stands; -1 when nowhere. */
+export function repeatedIndex(
+  range: DeliveredRange,
+  hash: { readonly hashes: Uint8Array; readonly at: number },
+  which: { readonly firstFrom: number } | 'last',
+): number {
+  let found = -1;
+  for (let i = 0; i < range.bases.length; i += 1) {
+    if (!sameHash(range, i, hash)) continue;
+    if (which !== 'last' && i >= which.firstFrom) return i;
+    found = i;
+  }
+  return found;
 }
 
 function settle(range: DeliveredRange, index: number): number {

@@ -1,6 +1,6 @@
 /** What an ack resolves to and does to its batch (messages.md §6.3), black box, row by row. */
 import { TestBroker } from '../support/broker.js';
-import { type AckItem, Calls, freshQueue, idsOf } from './calls.js';
+import { type AckItem, Calls, eventually, freshQueue, idsOf } from './calls.js';
 
 describe('ack resolution', () => {
   let broker: TestBroker;
@@ -219,6 +219,45 @@ describe('ack resolution', () => {
       const rows = await calls.ack(json, undefined, 'a', 'later');
       expect(rows.map((r) => r.success)).toEqual([true, false]);
       expect(await next(queue)).toEqual(['later']);
+    });
+
+    it('without a lease id reaches beyond the batch of a lease that is over', async () => {
+      const queue = freshQueue();
+      await calls.push(queue, 'a', 'b', 'c');
+      const { json } = await calls.pop(queue, { batch: 1, leaseSeconds: 1 });
+      const unfenced = { partitionId: json.partitionId, leaseId: '' };
+      const row = await eventually(async () => {
+        const [answer] = await calls.ack(unfenced, undefined, 'b');
+        return answer?.success === true ? answer : null;
+      }, 15_000);
+      expect(row).toMatchObject({ leaseReleased: false, noop: false });
+      expect(await next(queue)).toEqual(['c']);
+    });
+
+    it('an id that stands twice is completed as a whole, and signalled one by one', async () => {
+      const queue = freshQueue();
+      await calls.configure(queue, { dedupWindowSeconds: 0, retryLimit: 0 });
+      await calls.push(queue, 'a', 'b');
+      await calls.push(queue, 'b');
+      const { json } = await calls.pop(queue);
+      const dead = await calls.ack(json, undefined, { id: 'b', status: 'failed' });
+      expect(dead[0]).toMatchObject({ success: true, dlq: true, leaseReleased: true });
+      const again = await calls.pop(queue);
+      expect(idsOf(again)).toEqual(['b']);
+      await calls.ack(again.json, undefined, 'b');
+      await calls.push(queue, 'b');
+      await calls.push(queue, 'b');
+      const both = await calls.pop(queue);
+      expect(idsOf(both)).toEqual(['b', 'b']);
+      expect((await calls.ack(both.json, undefined, 'b'))[0]).toMatchObject({
+        leaseReleased: true,
+      });
+      const repeat = await calls.ack(again.json, undefined, 'b');
+      expect(repeat[0]).toMatchObject({ success: false });
+      expect((await calls.ack(both.json, undefined, 'b'))[0]).toMatchObject({
+        ...{ success: true, leaseReleased: true, noop: false },
+      });
+      expect((await calls.pop(queue)).status).toBe(204);
     });
 
     it('resolves minted ids', async () => {
