@@ -1,0 +1,175 @@
+/**
+ * What the model knows: queues, partitions, messages, cursors, leases, dead letters, in plain objects.
+ * Ids the broker mints are symbols here, texts that start with `$`; the driver ties each to what the
+ * broker answered first. Times are milliseconds of the harness's clock. Imports nothing from the broker.
+ */
+import type { Rules } from './rules.js';
+
+export interface Options {
+  leaseTime: number;
+  retryLimit: number;
+  deadLetterQueue: boolean;
+  dlqAfterMaxRetries: boolean;
+  dedupWindowSeconds: number;
+  delayedProcessing: number;
+  windowBuffer: number;
+}
+
+export interface Message {
+  readonly offset: number;
+  readonly id: string;
+  readonly txn: string;
+  readonly payload: unknown;
+  readonly createdAt: number;
+}
+
+export interface Lease {
+  readonly id: string;
+  readonly first: number;
+  readonly end: number;
+  expiresAt: number;
+  readonly conflated: boolean;
+}
+
+export interface Cursor {
+  committed: number;
+  lease: Lease | null;
+  attemptOffset: number;
+  attemptCount: number;
+  retries: number;
+  released: { readonly id: string; readonly first: number; readonly last: number } | null;
+  metadata: string | null;
+}
+
+export interface Partition {
+  readonly id: string;
+  readonly queue: string;
+  readonly name: string;
+  readonly messages: Message[];
+  readonly cursors: Map<string, Cursor>;
+}
+
+export interface Registration {
+  mode: 'all' | 'new' | 'timestamp';
+  instant: number;
+  readonly conflation: boolean;
+}
+
+export interface Queue {
+  readonly name: string;
+  options: Options;
+  namespace: string;
+  task: string;
+  readonly partitions: Map<string, Partition>;
+  readonly groups: Map<string, Registration>;
+}
+
+export interface Letter {
+  readonly id: string;
+  readonly queue: string;
+  readonly partition: string;
+  readonly partitionId: string;
+  readonly group: string;
+  readonly offset: number;
+  readonly messageId: string;
+  readonly txn: string;
+  readonly payload: unknown;
+  readonly error: string;
+  readonly retryCount: number;
+  readonly failedAt: number;
+}
+
+export interface State {
+  now: number;
+  readonly rules: Rules;
+  queues: Map<string, Queue>;
+  letters: Letter[];
+  /** Incarnations of each (queue, partition) so far, for symbols. */
+  incarnations: Map<string, number>;
+  minted: number;
+  /** (queue, group) whose partitions the broker has walked over since something changed them all. */
+  walked: Set<string>;
+}
+
+export const QUEUE_MODE = '__QUEUE_MODE__';
+
+export function emptyState(rules: Rules, now: number): State {
+  return {
+    ...{ now, rules, minted: 0, walked: new Set<string>() },
+    ...{ queues: new Map(), letters: [], incarnations: new Map() },
+  };
+}
+
+export function mint(state: State, hint: string): string {
+  state.minted += 1;
+  return `$${hint}${state.minted}`;
+}
+
+/** Everything a rollback has to bring back. */
+export function snapshot(state: State): Pick<State, 'queues' | 'letters' | 'incarnations'> {
+  const { queues, letters, incarnations } = state;
+  return structuredClone({ queues, letters, incarnations });
+}
+
+/** §3: what a queue gets that nobody configured. */
+export function implicitOptions(rules: Rules): Options {
+  return { ...configureDefaults(), leaseTime: rules.implicitLeaseTime };
+}
+
+export function configureDefaults(): Options {
+  return {
+    ...{ leaseTime: 300, retryLimit: 3, deadLetterQueue: true, dlqAfterMaxRetries: true },
+    ...{ dedupWindowSeconds: 3600, delayedProcessing: 0, windowBuffer: 0 },
+  };
+}
+
+/** §2.2: labels of a queue made without configure come from its dotted name. */
+export function ensureQueue(state: State, name: string): Queue {
+  let queue = state.queues.get(name);
+  if (queue === undefined) {
+    const [namespace = '', task = ''] = name.split('.');
+    queue = { ...bareQueue(name, implicitOptions(state.rules)), namespace, task };
+    state.queues.set(name, queue);
+  }
+  return queue;
+}
+
+export function bareQueue(name: string, options: Options): Queue {
+  return { name, options, namespace: '', task: '', partitions: new Map(), groups: new Map() };
+}
+
+export function ensurePartition(state: State, queue: Queue, name: string): Partition {
+  let partition = queue.partitions.get(name);
+  if (partition === undefined) {
+    const key = `${queue.name}/${name}`;
+    const incarnation = (state.incarnations.get(key) ?? 0) + 1;
+    state.incarnations.set(key, incarnation);
+    const id = `$P:${queue.name}~${name}#${incarnation}`;
+    partition = { id, queue: queue.name, name, messages: [], cursors: new Map() };
+    queue.partitions.set(name, partition);
+  }
+  return partition;
+}
+
+export function partitionById(state: State, id: string): Partition | undefined {
+  for (const queue of state.queues.values()) {
+    for (const partition of queue.partitions.values()) if (partition.id === id) return partition;
+  }
+  return undefined;
+}
+
+export function freshCursor(committed: number): Cursor {
+  return {
+    ...{ committed, lease: null, attemptOffset: -1, attemptCount: 0, retries: 0 },
+    ...{ released: null, metadata: null },
+  };
+}
+
+export function liveLease(state: State, cursor: Cursor): Lease | null {
+  const { lease } = cursor;
+  return lease !== null && state.now < lease.expiresAt ? lease : null;
+}
+
+export function lastOffset(partition: Partition): number {
+  return partition.messages.length - 1;
+}
