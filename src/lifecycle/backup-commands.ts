@@ -2,10 +2,11 @@
  * The commands `queen backup` and `queen restore`. Both print one line when they are done, one line to
  * the error output when they are not, and end with 0 or 1.
  */
+import { rm } from 'node:fs/promises';
 import { groupId } from '../common/ids.js';
 import { formatHostPort } from '../config/addresses.js';
 import { loadConfig } from '../config/index.js';
-import { groupDirectory, restoreGroups, writeBackup } from '../raft/index.js';
+import { groupDirectory, GROUPS, restoreGroups, writeBackup } from '../raft/index.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:6632';
 const LOCAL_CLUSTER = 'local';
@@ -20,11 +21,13 @@ export async function runBackup(args: readonly string[]): Promise<void> {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` };
     const indexes: number[] = [];
     let bytes = 0;
-    // Group 0 last: a backup that broke off is none.
-    for (let id = (await groupsAt(url, headers)) - 1; id >= 0; id -= 1) {
+    const groups = await groupsAt(url, headers);
+    if (groups > 1) await rm(to, { recursive: true, force: true });
+    // Group 0 last, beside the others: a backup that broke off is none.
+    for (let id = groups - 1; id >= 0; id -= 1) {
       const { body } = await ask(`${url}/api/v1/system/backup?group=${id}`, headers);
       if (body === null) throw new Error(`${url} answered nothing`);
-      const { index, sizeBytes } = await writeBackup(groupDirectory(to, groupId(id)), body);
+      const { index, sizeBytes } = await writeBackup(groupDirectory(to, groupId(id)), body, GROUPS);
       indexes.unshift(index);
       bytes += sizeBytes;
     }

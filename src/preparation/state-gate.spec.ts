@@ -24,7 +24,7 @@ class Scene {
   constructor(config: Partial<GateConfig> = {}) {
     const group = { tables: this.harness.tables } as never;
     this.gate = new StateGate(
-      { first: group, ofTenant: () => group },
+      { first: group, ofTenant: () => group, all: () => [group] },
       {
         ...{ requireGrant: false, readRate: 2, readBurst: 4, writeRate: 1, writeBurst: 2 },
         ...{ maxTenants: 10, quotaReleasePct: 90, quotaHotPct: 80 },

@@ -56,7 +56,7 @@ export class StateGate {
   private countTimers: CountTimers = () => 0;
 
   constructor(
-    private readonly groups: Pick<Groups, 'first' | 'ofTenant'>,
+    private readonly groups: Pick<Groups, 'all' | 'first' | 'ofTenant'>,
     private readonly config: GateConfig,
     private readonly traffic: StateTraffic,
     private readonly monotonicMs: () => number,
@@ -106,10 +106,12 @@ export class StateGate {
   figures(): { readonly tenants: number; readonly hot: number } {
     let tenants = 0;
     let hot = 0;
-    const { tables } = this.groups.first;
-    for (const { tenant, grant } of tables.controls.quotas(QuotaKind.Kv)) {
-      tenants += 1;
-      if (this.isHot(tenant, grant.limits)) hot += 1;
+    // A quota lies in the group of its tenant.
+    for (const { tables } of this.groups.all()) {
+      for (const { tenant, grant } of tables.controls.quotas(QuotaKind.Kv)) {
+        tenants += 1;
+        if (this.isHot(tenant, grant.limits)) hot += 1;
+      }
     }
     return { tenants, hot };
   }

@@ -40,7 +40,7 @@ export { repairConfigured } from './repair-groups.js';
 export type { RepairReport } from './wal/index.js';
 export { writeBackup, type BackupStream } from './snapshot/backup.js';
 export { restoreGroups, type RestoreGroupsOptions } from './snapshot/restore-groups.js';
-export { groupDirectory } from './group-directories.js';
+export { groupDirectory, GROUPS } from './group-directories.js';
 export {
   Readiness,
   type RaftHealth,

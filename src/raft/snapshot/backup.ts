@@ -33,15 +33,19 @@ export async function startBackup(
   };
 }
 
-/** Writes a received backup below `directory`; verified and synced when it resolves. */
+/**
+ * Writes a received backup below `directory`, in the place of what was there but for `spare`; verified
+ * and synced when it resolves.
+ */
 export async function writeBackup(
   directory: string,
   source: AsyncIterable<Uint8Array>,
+  spare?: string,
 ): Promise<{ readonly index: number; readonly sizeBytes: number }> {
   const opened = await openSnapshotFrames(source);
   if (opened === null) throw new Error('what was received is no backup');
   const { offer, bytes } = opened;
-  await writeFiles(directory, offer.files, bytes);
+  await writeFiles(directory, offer.files, { bytes, ...(spare === undefined ? {} : { spare }) });
   const { appliedIndex } = await readBackup(directory);
   const sizeBytes = offer.files.reduce((sum, file) => sum + file.sizeBytes, 0);
   return { index: appliedIndex, sizeBytes };

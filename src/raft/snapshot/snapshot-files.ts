@@ -4,7 +4,7 @@
  * written last; without it everything under snapshots/ is left over and removed at the next start.
  */
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { logIndex, term } from '../../common/ids.js';
 import { syncDirectory } from '../../storage/index.js';
@@ -60,7 +60,7 @@ export class SnapshotFiles implements SnapshotPort {
     const directory = join(this.directory, SNAPSHOTS_DIRECTORY, name);
     const discard = (): Promise<void> => rm(directory, { recursive: true, force: true });
     try {
-      await writeFiles(directory, offer.files, bytes);
+      await writeFiles(directory, offer.files, { bytes });
     } catch (error) {
       await discard();
       throw error;
@@ -106,14 +106,20 @@ export async function* readFiles(
   }
 }
 
-/** Writes announced files below `directory`; all synced when it resolves. */
+/**
+ * Writes announced files below `directory`; all synced when it resolves. What was there before goes,
+ * but for the name to be spared.
+ */
 export async function writeFiles(
   directory: string,
   files: readonly SnapshotFile[],
-  bytes: AsyncIterable<Uint8Array>,
+  { bytes, spare }: { readonly bytes: AsyncIterable<Uint8Array>; readonly spare?: string },
 ): Promise<void> {
   for (const { path } of files) checkPath(path);
-  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  for (const name of await readdir(directory)) {
+    if (name !== spare) await rm(join(directory, name), { recursive: true, force: true });
+  }
   await mkdir(join(directory, SEGMENTS_DIRECTORY), { recursive: true });
   const pieces = bytes[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array(0);
