@@ -15,6 +15,8 @@ import {
   TENANT,
 } from '../../support/group-commands.js';
 import type { Prng } from '../core/prng.js';
+import { LockBook } from './lock-book.js';
+import { LockClients } from './lock-clients.js';
 import type { Oracle } from './oracle.js';
 import type { SimNode } from './sim-node.js';
 import { INBOX, inboxCommand, LEDGER_GROUP, ledgerCommand, verdictOf } from './transactions.js';
@@ -44,7 +46,16 @@ export class Clients {
   /** Inputs whose transaction was answered with yes. */
   private readonly settled = new Set<number>();
 
-  constructor(private readonly options: ClientsOptions) {}
+  readonly locks: LockClients;
+
+  constructor(private readonly options: ClientsOptions) {
+    const { time, prng, oracle } = options;
+    this.locks = new LockClients({
+      ...{ time, prng, book: new LockBook(oracle, () => time.nowMs) },
+      attempt: (run) => this.attempt(run),
+      within: (ms) => this.within(ms),
+    });
+  }
 
   /** One client that does one thing after another, for ever. */
   start(pauseMicros: number): void {
@@ -91,7 +102,8 @@ export class Clients {
     const { prng } = this.options;
     const choice = prng.next();
     if (choice < 0.35) return this.push();
-    if (choice < 0.5) return this.transact();
+    if (choice < 0.48) return this.transact();
+    if (choice < 0.56) return this.locks.turn();
     if (choice < 0.85) return this.popAndAck(false);
     return this.read();
   }

@@ -42,7 +42,15 @@ describe('group simulator', () => {
   it('fresh seeds keep every promise and converge', async () => {
     const end = Date.now() + MAX_MILLIS;
     let runs = 0;
-    const sum = { elections: 0, pushes: 0, reads: 0, crashes: 0, transactions: 0, rollbacks: 0 };
+    const sum = {
+      elections: 0,
+      pushes: 0,
+      reads: 0,
+      crashes: 0,
+      transactions: 0,
+      rollbacks: 0,
+      locks: 0,
+    };
     for (let seed = FIRST_SEED; Date.now() < end; seed += 1) {
       const { elections, crashes, counts } = await runSeed({ seed });
       runs += 1;
@@ -52,12 +60,14 @@ describe('group simulator', () => {
       sum.reads += counts.reads;
       sum.transactions += counts.transactions;
       sum.rollbacks += counts.rollbacks;
+      sum.locks += counts.locks;
     }
     process.stdout.write(`group-sim: ${runs} runs from ${FIRST_SEED} ${JSON.stringify(sum)}\n`);
     // The runs must have done something, or their silence means nothing.
     expect(sum.pushes).toBeGreaterThan(runs);
     expect(sum.transactions).toBeGreaterThan(runs);
     expect(sum.rollbacks).toBeGreaterThan(0);
+    expect(sum.locks).toBeGreaterThan(0);
     expect(sum.elections).toBeGreaterThanOrEqual(runs);
   });
 });

@@ -49,7 +49,9 @@ function line({
   counts,
 }: SimReport): string {
   const { pushes, grants, acks, reads, transactions, rollbacks } = counts;
-  const work = { pushes, grants, acks, reads, transactions, rollbacks };
+  const { locks, renewals, guarded, fenced } = counts;
+  const more = { transactions, rollbacks, locks, renewals, guarded, fenced };
+  const work = { pushes, grants, acks, reads, ...more };
   const done = JSON.stringify({ elections, crashes, ...work });
   return `seed ${seed} ${hash.slice(0, 12)} ${simulatedSeconds.toFixed(1)} s ${events} events ${done}`;
 }

@@ -9,6 +9,7 @@ import type { Tables } from '../../../src/machine/tables/tables.js';
 import type { GroupLog } from '../../../src/raft/group/ports.js';
 import { Prng } from '../core/prng.js';
 import { Clients } from './clients.js';
+import type { LockClients } from './lock-clients.js';
 import { Oracle, Violation } from './oracle.js';
 import { SimNetwork, type NetworkWeather } from './sim-network.js';
 import { SimNode } from './sim-node.js';
@@ -28,7 +29,7 @@ export interface SimReport {
   readonly cuts: number;
   /** Snapshots that were loaded. */
   readonly reloads: number;
-  readonly counts: Clients['counts'];
+  readonly counts: Clients['counts'] & LockClients['counts'];
 }
 
 /** Thrown with what is needed to look at the run again. */
@@ -142,7 +143,8 @@ class Simulation {
   private report(): SimReport {
     const { seed, time, oracle, crashes, cuts, reloads } = this;
     return {
-      ...{ seed, crashes, cuts, reloads, events: time.events, counts: this.clients.counts },
+      ...{ seed, crashes, cuts, reloads, events: time.events },
+      counts: { ...this.clients.counts, ...this.clients.locks.counts },
       hash: oracle.traceHash(),
       simulatedSeconds: time.nowMicros / SECOND,
       elections: oracle.elections,
