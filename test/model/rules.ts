@@ -11,12 +11,8 @@ export interface Rules {
   /** §2.6: only an explicit `failed` spends budget. */
   readonly expiryCharges: boolean;
   readonly retryCharges: boolean;
-  /** §2.6: a partial ack keeps the counter. */
-  readonly partialAckResetsRetries: boolean;
   /** §6.3: completed items above a `failed` head with budget left are not settled. */
   readonly settleAboveFailed: boolean;
-  /** §2.6: the `dlq` status files whatever the flags say. */
-  readonly dlqNeedsFlags: boolean;
   /** §2.6: either flag turns dead letters on. */
   dlqOn(deadLetterQueue: boolean, dlqAfterMaxRetries: boolean): boolean;
   /** §2.3: queue mode always starts at the beginning. */
@@ -56,9 +52,7 @@ export const SPEC: Rules = {
   budgetLeft: (spent, retryLimit) => spent < Math.max(retryLimit, 0),
   expiryCharges: false,
   retryCharges: false,
-  partialAckResetsRetries: false,
   settleAboveFailed: false,
-  dlqNeedsFlags: false,
   dlqOn: (deadLetterQueue, afterMaxRetries) => deadLetterQueue || afterMaxRetries,
   queueModeStartsNew: false,
   modeIsNew: (mode) => NEW_MODES.has(mode.trim().toLowerCase()),

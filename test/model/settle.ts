@@ -208,7 +208,7 @@ function settleLease(state: State, target: Target, lease: Lease, places: readonl
     cursor.retries = spent + 1;
     return;
   }
-  const files = head.status === 'dlq' ? !rules.dlqNeedsFlags || isOn : isOn;
+  const files = head.status === 'dlq' || isOn;
   if (files) file(state, target, head.offset, places);
   cursor.committed = rules.letterPassesHead || !files ? head.offset : cursor.committed;
   cursor.retries = 0;
@@ -230,7 +230,6 @@ function settlePrefix(state: State, cursor: Cursor, lease: Lease, reached: numbe
   }
   if (!moved) return;
   cursor.attemptOffset = cursor.committed + 1;
-  if (state.rules.partialAckResetsRetries) cursor.retries = 0;
 }
 
 function release(state: State, cursor: Cursor, lease: Lease): void {
