@@ -11,6 +11,7 @@ import { IdIndex } from '../storage/id-index/index.js';
 import { DiskGate, Overlay, Store } from '../storage/index.js';
 import { BackgroundScrub, type ScrubPace } from './background-scrub.js';
 import type { CollectorOptions } from './group/collector/collector.js';
+import { ReadPins } from './group/collector/read-pins.js';
 import type { PayloadCipher } from './group/group.js';
 import type { GroupLog, MachineParts } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
@@ -77,6 +78,8 @@ export interface GroupFiles {
   readonly ids: IdIndex;
   readonly machine: MachineParts;
   readonly tailIndex: TailIndex;
+  /** Whoever reads log bytes enters here; the collector waits for them. */
+  readonly pins: ReadPins;
   readonly diskGate: DiskGate | undefined;
   readonly stages: StageFigures;
   /** Set by the group: damage found by a later read of the store. */
@@ -125,6 +128,7 @@ export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Pr
   const windowMinSeconds = options.windowMinSeconds ?? 900;
   return {
     ...{ wal, walLog, directoryId, clusterId, rows, ids, tailIndex, diskGate, stages, damaged },
+    pins: new ReadPins(),
     store: checkpoints,
     machine: createMachineParts({
       ...{ rows, ids, windowMinSeconds },

@@ -110,10 +110,10 @@ async function firstOf(options: ClusterGroupOptions, files: GroupFiles): Promise
 
 function backupOf(
   { directory, nodeId: id }: ClusterGroupOptions,
-  { machine, rows, wal, clusterId, ids }: GroupFiles,
+  { machine, rows, wal, clusterId, ids, pins }: GroupFiles,
   group: ClusterGroup,
 ): Promise<BackupStream> {
-  const source = { machine, rows, wal, clusterId, localRange: ids.journalRange };
+  const source = { machine, rows, wal, pins, clusterId, localRange: ids.journalRange };
   const { config } = group.cluster.members();
   return startBackup({ directory, self: nodeId(id) }, source, config);
 }
@@ -139,11 +139,11 @@ function buildGroup(
   files: GroupFiles,
   first: FirstMembers,
 ): ClusterGroup {
-  const { store, rows, ids, machine, tailIndex, diskGate, directoryId, wal, stages } = files;
+  const { store, rows, ids, machine, tailIndex, pins, diskGate, directoryId, wal, stages } = files;
   const clusterId = clusterIdOf(options);
   const { addresses } = first.stored ?? first.listed;
   return new ClusterGroup({
-    ...{ directoryId, store, rows, ids, machine, tailIndex, wal, first, stages },
+    ...{ directoryId, store, rows, ids, machine, tailIndex, pins, wal, first, stages },
     id: options.group ?? groupId(0),
     ...(options.preferred === undefined ? {} : { preferred: options.preferred }),
     nodeId: nodeId(options.nodeId),
@@ -154,7 +154,7 @@ function buildGroup(
     walPort: files.walLog,
     timing: options.timing,
     snapshots: new SnapshotFiles(options.directory, {
-      ...{ machine, rows, wal, clusterId },
+      ...{ machine, rows, wal, pins, clusterId },
       localRange: ids.journalRange,
     }),
     restart: options.restart ?? ((): void => undefined),

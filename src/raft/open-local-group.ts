@@ -73,18 +73,18 @@ async function refuseMember(directory: string, files: GroupFiles): Promise<void>
 
 function backupOf(
   { directory, nodeId: id }: LocalGroupOptions,
-  { machine, rows, wal, clusterId, ids }: GroupFiles,
+  { machine, rows, wal, clusterId, ids, pins }: GroupFiles,
 ): Promise<BackupStream> {
   const self = nodeId(id);
-  const source = { machine, rows, wal, clusterId, localRange: ids.journalRange };
+  const source = { machine, rows, wal, pins, clusterId, localRange: ids.journalRange };
   return startBackup({ directory, self }, source, { ...EMPTY_CONFIG, voters: [self] });
 }
 
 function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {
-  const { store, rows, ids, machine, tailIndex, diskGate, directoryId, stages } = files;
+  const { store, rows, ids, machine, tailIndex, pins, diskGate, directoryId, stages } = files;
   const { logKeepEntries } = options;
   return new LocalGroup({
-    ...{ directoryId, store, rows, ids, machine, tailIndex, stages },
+    ...{ directoryId, store, rows, ids, machine, tailIndex, pins, stages },
     id: options.group ?? groupId(0),
     nodeId: nodeId(options.nodeId),
     // A single voter begins a term with every start, so the term counts its boots.

@@ -44,6 +44,8 @@ export interface StateSideParts {
   readonly logKeepEntries?: number;
   /** Counts and times of what commands pass. */
   readonly stages?: StageFigures;
+  /** Shared with whoever else reads log bytes. */
+  readonly pins?: ReadPins;
 }
 
 export interface StateSideHooks {
@@ -62,7 +64,7 @@ export class StateSide {
   readonly apply: ApplyLoop;
   readonly checkpointer: Checkpointer;
   readonly maintenance: Maintenance;
-  readonly pins = new ReadPins();
+  private readonly pins: ReadPins;
   private readonly reader: MessageReader;
   private readonly resolver: IdResolver;
 
@@ -73,6 +75,7 @@ export class StateSide {
     const { machine, rows, store, ids, wal, clock } = parts;
     const nowMs = (): number => clock.monotonicMicros() / 1000;
     const timed = parts.stages === undefined ? {} : { stages: parts.stages };
+    this.pins = parts.pins ?? new ReadPins();
     this.tables = machine.tables;
     this.events = new EventHub(parts.log);
     this.tail = new TailCache(parts.tailCacheBytes);

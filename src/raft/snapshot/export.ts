@@ -7,6 +7,7 @@ import { link, mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory } from '../../storage/index.js';
 import type { ConfigState } from '../core/index.js';
+import type { ReadPins } from '../group/collector/read-pins.js';
 import type { GroupView } from '../group/group.js';
 import type { MachineParts, RowRange, RowsPort } from '../group/ports.js';
 import { isMissing, segmentFileName, type SegmentFile, type Wal } from '../wal/index.js';
@@ -25,6 +26,8 @@ export interface ExportSource {
   readonly machine: MachineParts;
   readonly rows: Pick<RowsPort, 'view'>;
   readonly wal: Wal;
+  /** The collector of log segments waits for an export: its rows need the bytes of their moment. */
+  readonly pins: Pick<ReadPins, 'enter' | 'leave'>;
   readonly clusterId: string;
   /** Rows of this node alone. */
   readonly localRange: RowRange;
@@ -37,6 +40,19 @@ interface Moment {
 
 /** `config` must be the membership as of this very moment. */
 export async function exportSnapshot(
+  source: ExportSource,
+  config: ConfigState,
+  directory: string,
+): Promise<SnapshotDescriptor> {
+  const pin = source.pins.enter();
+  try {
+    return await exportPinned(source, config, directory);
+  } finally {
+    source.pins.leave(pin);
+  }
+}
+
+async function exportPinned(
   source: ExportSource,
   config: ConfigState,
   directory: string,
