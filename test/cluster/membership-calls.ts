@@ -43,16 +43,21 @@ export class MembershipCalls {
   }
 
   /** Until the learner has caught up. */
-  async promote(at: number, id: number): Promise<void> {
+  promote(at: number, id: number): Promise<void> {
+    return this.until(at, 'POST', '/promote', { ids: [id] });
+  }
+
+  /** Repeated until it is done. */
+  async until(at: number, method: string, path: string, body: unknown): Promise<void> {
     let last: unknown = null;
     await this.cluster
       .until(
         async () => {
-          const reply = await this.call(at, 'POST', '/promote', { ids: [id] });
+          const reply = await this.call(at, method, path, body);
           last = reply.body;
           return reply.status === 200;
         },
-        { withinMs: 60_000, what: `node ${id} to be promoted` },
+        { withinMs: 60_000, what: `${method} ${path}` },
       )
       .catch((error: unknown) => {
         throw new Error(`${String(error)}\n${JSON.stringify(last)}`);

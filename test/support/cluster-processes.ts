@@ -111,6 +111,21 @@ class BrokerProcess {
     });
   }
 
+  /** A command of the CLI with this node's settings. */
+  async command(args: readonly string[]): Promise<{ code: number | null; output: string }> {
+    const child = spawn(process.execPath, [join(this.root, 'bin', 'queen.cjs'), ...args], {
+      env: { ...process.env, ...this.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    const keep = (chunk: Buffer): void => void (output += chunk.toString());
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    return new Promise((resolve) => {
+      child.once('close', (code) => resolve({ code, output }));
+    });
+  }
+
   signal(name: NodeJS.Signals): void {
     process.kill(this.pid, name);
   }
@@ -194,9 +209,30 @@ export class ClusterProcesses {
     return node;
   }
 
+  directoryOf(id: number): string {
+    return join(this.directory, `n${id}`);
+  }
+
   /** The directory of a node that is not running is emptied. */
   async wipe(id: number): Promise<void> {
-    await rm(join(this.directory, `n${id}`), { recursive: true, force: true });
+    await rm(this.directoryOf(id), { recursive: true, force: true });
+  }
+
+  /** New ports for every node, none of which runs; the result swaps them. Not with `faulty`. */
+  async readdress(): Promise<() => void> {
+    let other = new Map(this.nodes);
+    const ports = new Map<number, NodePorts>();
+    for (const id of this.ids) ports.set(id, { http: await freePort(), raft: await freePort() });
+    const { directory } = this;
+    for (const [id, own] of ports) {
+      const env = { ...nodeEnv({ id, ports, directory, mesh: null }), ...this.env };
+      this.nodes.set(id, new BrokerProcess(this.root, env, own));
+    }
+    return () => {
+      const now = new Map(this.nodes);
+      for (const [id, node] of other) this.nodes.set(id, node);
+      other = now;
+    };
   }
 
   /** Ends a node and waits for it; resolves with its exit code, null after a signal that kills. */
@@ -213,6 +249,11 @@ export class ClusterProcesses {
       withinMs,
       what: `node ${id} to be ready`,
     });
+  }
+
+  /** A node that is no member any more; it must not run. */
+  forget(id: number): void {
+    this.nodes.delete(id);
   }
 
   get mesh(): FaultMesh {
