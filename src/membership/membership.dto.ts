@@ -133,6 +133,7 @@ export const CONFLICTS = {
   ...refusal('address_mismatch', 'learner 4 is known as h4:7400/h4:6632; remove it first'),
   ...refusal('not_a_learner', 'node 5 is no learner'),
   ...refusal('not_a_member', 'node 5 is no member'),
+  ...refusal('membership_changed', 'the membership moved while it was checked; ask again'),
   ...refusal('leader_changed', 'leadership moved; the change may still be committed'),
   ...refusal('membership_invalid', 'the change was refused'),
   ...refusal('unsupported', 'this node was started without the raft protocol'),

@@ -14,10 +14,12 @@ export async function main(args: readonly string[]): Promise<number> {
     ...{ runs: 0, failed: 0, hours: 0, events: 0, elections: 0, crashes: 0, entries: 0 },
     reloads: 0,
   };
+  const changes: Record<string, number> = { runs: 0 };
   for (let seed = first; seed < first + count; seed += 1) {
     try {
       const report = await runSeed({ seed, stormSeconds });
       add(totals, report);
+      addChanges(changes, report);
       process.stdout.write(`${line(report)}\n`);
     } catch (error) {
       totals.failed += 1;
@@ -30,7 +32,15 @@ export async function main(args: readonly string[]): Promise<number> {
   process.stdout.write(
     `group-sim: ${JSON.stringify({ ...rest, hours: Number(hours.toFixed(3)) })}\n`,
   );
+  process.stdout.write(`membership under faults: ${JSON.stringify(changes)}\n`);
   return totals.failed === 0 ? 0 : 1;
+}
+
+function addChanges(sums: Record<string, number>, { changes }: SimReport): void {
+  if (changes === null) return;
+  for (const [name, value] of Object.entries({ runs: 1, ...changes })) {
+    sums[name] = (sums[name] ?? 0) + value;
+  }
 }
 
 function add(totals: Record<string, number>, report: SimReport): void {
@@ -47,11 +57,15 @@ function line({
   elections,
   crashes,
   counts,
+  changes,
 }: SimReport): string {
   const { pushes, grants, acks, reads, transactions, rollbacks } = counts;
   const { locks, renewals, guarded, fenced } = counts;
   const more = { transactions, rollbacks, locks, renewals, guarded, fenced };
   const work = { pushes, grants, acks, reads, ...more };
-  const done = JSON.stringify({ elections, crashes, ...work });
+  const done = JSON.stringify({
+    ...{ elections, crashes, ...work },
+    ...(changes === null ? {} : { changes: changes.done }),
+  });
   return `seed ${seed} ${hash.slice(0, 12)} ${simulatedSeconds.toFixed(1)} s ${events} events ${done}`;
 }

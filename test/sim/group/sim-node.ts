@@ -59,7 +59,7 @@ export interface SimNodeOptions {
 }
 
 export class SimNode {
-  readonly files: FaultyFilePort;
+  files: FaultyFilePort;
   group: ClusterGroup | null = null;
   wal: Wal | null = null;
   /** Wall clock against the world's, µs; jumps move it. */
@@ -67,12 +67,29 @@ export class SimNode {
   boots = 0;
   /** A boot that was refused; the node stays down. */
   refused: Error | null = null;
-  private readonly store = new StoreDisk();
-  readonly snapshots = new SnapshotDisk();
+  private store = new StoreDisk();
+  snapshots = new SnapshotDisk();
+  isToBeEmptied = false;
   private life = 0;
+  private joins: boolean;
 
   constructor(readonly options: SimNodeOptions) {
     this.files = new FaultyFilePort(() => options.prng.next());
+    this.joins = options.joins === true;
+  }
+
+  /** The next start finds an empty disk and waits to be added. */
+  wipe(): void {
+    this.isToBeEmptied = true;
+  }
+
+  private emptyDisk(): void {
+    if (!this.isToBeEmptied) return;
+    this.isToBeEmptied = false;
+    this.files = new FaultyFilePort(() => this.options.prng.next());
+    this.store = new StoreDisk();
+    this.snapshots = new SnapshotDisk();
+    this.joins = true;
   }
 
   get id(): number {
@@ -88,6 +105,7 @@ export class SimNode {
     const { time, prng, timing, members, id, log } = this.options;
     this.life += 1;
     this.boots += 1;
+    this.emptyDisk();
     const life = this.life;
     const wal = await this.openLog();
     const tailIndex = new TailIndex();
@@ -116,7 +134,7 @@ export class SimNode {
       first: {
         stored: await readMembers(store, machine.membersRange),
         listed: firstMembers(members.map(nodeId), new Map()),
-        join: this.options.joins === true,
+        join: this.joins,
         own: UNKNOWN_ADDRESS,
       },
       snapshots: new SimSnapshots({

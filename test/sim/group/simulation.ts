@@ -10,6 +10,7 @@ import type { GroupLog } from '../../../src/raft/group/ports.js';
 import { Prng } from '../core/prng.js';
 import { Clients } from './clients.js';
 import type { LockClients } from './lock-clients.js';
+import { Operator } from './operator.js';
 import { Oracle, Violation } from './oracle.js';
 import { SimNetwork, type NetworkWeather } from './sim-network.js';
 import { SimNode } from './sim-node.js';
@@ -17,6 +18,8 @@ import { halfDone } from './transactions.js';
 import { VirtualTime } from './virtual-time.js';
 
 const SECOND = 1_000_000;
+/** For an operator to make every node a voter, in calm weather. */
+const FINISH_SECONDS = 180;
 
 export interface SimReport {
   readonly seed: number;
@@ -30,6 +33,8 @@ export interface SimReport {
   /** Snapshots that were loaded. */
   readonly reloads: number;
   readonly counts: Clients['counts'] & LockClients['counts'];
+  /** Null in a run without membership changes. */
+  readonly changes: Operator['counts'] | null;
 }
 
 /** Thrown with what is needed to look at the run again. */
@@ -46,10 +51,13 @@ export interface SimOptions {
   readonly seed: number;
   /** Seconds of bad weather. */
   readonly stormSeconds?: number;
+  /** An operator changes the membership meanwhile; by default in every second seed. */
+  readonly membership?: boolean;
 }
 
 export async function runSeed(options: SimOptions): Promise<SimReport> {
-  const simulation = new Simulation(options.seed, options.stormSeconds ?? 20);
+  const { seed, stormSeconds, membership } = options;
+  const simulation = new Simulation(seed, stormSeconds ?? 20, membership ?? seed % 2 === 0);
   return simulation.run();
 }
 
@@ -61,6 +69,7 @@ class Simulation {
   private readonly nodes: SimNode[];
   private readonly oracle: Oracle;
   private readonly clients: Clients;
+  private readonly operator: Operator | null;
   private readonly lines: string[] = [];
   private crashes = 0;
   private cuts = 0;
@@ -73,6 +82,7 @@ class Simulation {
   constructor(
     private readonly seed: number,
     private readonly stormSeconds: number,
+    changesMembership: boolean,
   ) {
     const prng = (this.prng = new Prng(seed));
     const { time } = this;
@@ -94,10 +104,12 @@ class Simulation {
     const timing = timingOf(prng);
     const segmentBytes = prng.pick([20_000, 200_000, 4_000_000]);
     const diskMicros = prng.pick([200, 2_000, 15_000]);
-    this.nodes = members.map(
+    const spare = changesMembership ? [members.length + 1] : [];
+    this.nodes = [...members, ...spare].map(
       (id) =>
         new SimNode({
           ...{ id, members, time, prng, timing, segmentBytes, diskMicros },
+          joins: spare.includes(id),
           connect: () => this.network.port(nodeId(id)),
           restart: (node) => this.reload(node),
           log: this.log(id),
@@ -109,6 +121,19 @@ class Simulation {
         }),
     );
     this.clients = new Clients({ time, prng, nodes: this.nodes, oracle: this.oracle });
+    this.operator = changesMembership ? this.buildOperator(spare) : null;
+  }
+
+  private buildOperator(fresh: readonly number[]): Operator {
+    const { time, prng, nodes, oracle } = this;
+    return new Operator({
+      ...{ time, prng, nodes, oracle, fresh },
+      say: (line) => this.lines.push(`${time.nowMs} operator: ${line}`),
+      replaceDisk: (node) => {
+        node.wipe();
+        this.crash(node, false);
+      },
+    });
   }
 
   async run(): Promise<SimReport> {
@@ -120,8 +145,10 @@ class Simulation {
       const clients = 2 + this.prng.below(8);
       for (let i = 0; i < clients; i += 1) this.clients.start(5_000 + this.prng.below(100_000));
       this.scheduleFault();
+      this.operator?.start();
       await this.until(3 + this.stormSeconds);
       await this.heal();
+      await this.finishChanges();
       await this.converge();
       await this.checkContents();
     } catch (error) {
@@ -145,6 +172,7 @@ class Simulation {
     return {
       ...{ seed, crashes, cuts, reloads, events: time.events },
       counts: { ...this.clients.counts, ...this.clients.locks.counts },
+      changes: this.operator?.counts ?? null,
       hash: oracle.traceHash(),
       simulatedSeconds: time.nowMicros / SECOND,
       elections: oracle.elections,
@@ -179,7 +207,11 @@ class Simulation {
       () => {
         const { boots } = node;
         const started = node.start();
-        started.catch((error: unknown) => this.bootFailed(node, boots + 1, error));
+        started.then(
+          // Its disk was exchanged while it started.
+          () => (node.isToBeEmptied ? this.crash(node, false) : undefined),
+          (error: unknown) => this.bootFailed(node, boots + 1, error),
+        );
       },
       node.id,
     );
@@ -188,6 +220,10 @@ class Simulation {
   /** A node whose disk lied may refuse; any other refusal is a failure of ours. */
   private bootFailed(node: SimNode, boot: number, error: unknown): void {
     if (node.boots !== boot || !node.isUp || node === this.liar) return;
+    if (this.operator?.mayBeRefused(node, error) === true) {
+      this.crash(node, false);
+      return;
+    }
     this.broken ??= asError(error);
   }
 
@@ -290,12 +326,23 @@ class Simulation {
     const { weather, network, nodes, time } = this;
     this.storm = false;
     this.clients.stopped = true;
+    if (this.operator !== null) this.operator.stopped = true;
     Object.assign(weather, { drop: 0, duplicate: 0 });
     network.heal();
     for (const node of nodes) time.pause(node.id, 0);
     await this.until(time.nowMicros / SECOND + 12);
     for (const node of nodes) this.boot(node);
     await this.until(time.nowMicros / SECOND + 12);
+  }
+
+  /** Whatever was begun or left in doubt can be brought to its end: every node a voter again. */
+  private async finishChanges(): Promise<void> {
+    const { operator, time } = this;
+    if (operator === null) return;
+    let finished = false;
+    void this.guard(operator.finish().then(() => (finished = true)));
+    await this.until(time.nowMicros / SECOND + FINISH_SECONDS, () => finished);
+    if (!finished) throw new Violation(`the membership could not be finished: ${operator.state()}`);
   }
 
   private async converge(): Promise<void> {

@@ -453,6 +453,7 @@ export class ClusterWiring {
       lastIndex: () => wal.lastIndex,
       isStopped: () => host.isStopped(),
       handOff: (candidates) => this.handOff(candidates),
+      confirmLead: (deadlineMs) => this.rounds.wait({ deadlineMs }),
       isBound: (id) => this.state.tables.sessions.directoryOf(id) !== undefined,
     });
   }

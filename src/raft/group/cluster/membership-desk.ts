@@ -4,6 +4,7 @@
  * leave hands leadership over first and passes the request on to its successor: removed by its own
  * entry, it could be the only one to know that the entry is committed (rule D3).
  */
+import { QueenError } from '../../../common/errors.js';
 import { nodeId, type NodeId } from '../../../common/ids.js';
 import { isJoint } from '../../core/index.js';
 import type { GroupLog } from '../ports.js';
@@ -44,6 +45,8 @@ export interface MembershipDeskPort {
   isStopped(): boolean;
   /** Leadership goes to one of the candidates. */
   handOff(candidates: readonly NodeId[]): HandOff;
+  /** Resolves when a majority confirmed that this node leads; rejects at the deadline. */
+  confirmLead(deadlineMs: number): Promise<void>;
   /** The node id is bound to a data directory. */
   isBound(id: NodeId): boolean;
 }
@@ -140,27 +143,45 @@ export class MembershipDesk implements MembershipControl {
 
   private async carryOut(request: Change, untilMs: number): Promise<MembershipAnswer> {
     const first = planChange(request, this.situation());
-    const settled = this.settledBy(first);
-    if (settled !== null) return settled;
+    if (first.kind === 'done') return this.confirmDone(request, untilMs);
+    if (first.kind === 'refused') return first.answer;
     if (request.kind === 'add-learner') {
       const objection = await this.probe(request, untilMs);
       if (objection !== null) return objection;
     }
-    if (first.kind === 'change' && !this.keepsLeading(first)) {
+    if (!this.keepsLeading(first)) {
       return this.leaveFirst(request, first.voters, untilMs);
     }
     // Time may have passed since the first reading: decide on the state of this very turn.
     const plan = planChange(request, this.situation());
-    const now = this.settledBy(plan);
-    if (now !== null || plan.kind !== 'change') return now ?? this.done();
+    if (plan.kind === 'done') return this.done();
+    if (plan.kind === 'refused') return plan.answer;
     const index = this.propose(plan);
     if (typeof index !== 'number') return index;
     return this.waitFor(request, index, untilMs);
   }
 
-  private settledBy(plan: Plan): MembershipAnswer | null {
-    if (plan.kind === 'done') return this.done();
-    return plan.kind === 'refused' ? plan.answer : null;
+  /**
+   * "It is so already" must not come from a leader that was replaced and does not know it: whoever
+   * hears that a member is gone may empty its directory.
+   */
+  private async confirmDone(request: Change, untilMs: number): Promise<MembershipAnswer> {
+    try {
+      await this.port.confirmLead(untilMs);
+    } catch (error) {
+      if (!(error instanceof QueenError)) throw error;
+      const isLate = this.port.nowMs() >= untilMs;
+      const why = 'no majority confirmed the membership; nothing was changed';
+      return refused(isLate ? 'timeout' : 'leader_changed', why);
+    }
+    if (this.port.role.target !== this.port.self) {
+      return refused('leader_changed', 'leadership moved; nothing was changed');
+    }
+    if (planChange(request, this.situation()).kind !== 'done') {
+      return refused('membership_changed', 'the membership moved while it was checked; ask again');
+    }
+    if (request.kind === 'remove') await this.waitReleased(nodeId(request.id), untilMs);
+    return this.done();
   }
 
   private done(): MembershipAnswer {
