@@ -11,6 +11,7 @@ import { pushCommand } from '../../../test/support/group-commands.js';
 import { openLocalGroup } from '../open-local-group.js';
 import { silentLog } from '../group-files.js';
 import { decodeIdentity, IDENTITY_FILE, NodeFilePort, readWholeFile } from '../wal/index.js';
+import { WalLog } from '../wal-port.js';
 import { installPending } from './install.js';
 
 jest.setTimeout(60_000);
@@ -26,6 +27,7 @@ let cluster: ClusterHarness;
 afterEach(() => cluster.remove());
 
 async function fillLocal(directory: string): Promise<void> {
+  const purge = jest.spyOn(WalLog.prototype, 'purge');
   const opened = await openLocalGroup({
     ...{ directory, nodeId: 1, checkpointMs: 20, diskGate: null },
     ...{ segmentBytes: SMALL.segmentBytes, logKeepEntries: 5 },
@@ -36,6 +38,13 @@ async function fillLocal(directory: string): Promise<void> {
       deadlineMs: performance.now() + 10_000,
     });
   }
+  // Whoever comes later shall not find the first entries in the log.
+  const end = performance.now() + 10_000;
+  while (!purge.mock.calls.some(([index]) => index > IDS.length / 2)) {
+    if (performance.now() > end) throw new Error('the log was not purged in time');
+    await pause();
+  }
+  purge.mockRestore();
   await opened.close();
 }
 

@@ -1,5 +1,6 @@
 /** The parts of the cluster driver, each against the rule it is there for (raft-core.md, D1–D7 and §9). */
 import { logIndex, nodeId, term, type NodeId } from '../../../common/ids.js';
+import { StageFigures } from '../../../common/stage-figures.js';
 import { COMMAND_HEADER, CommandKind } from '../../../machine/commands/catalogue.js';
 import { commandU48 } from '../../../machine/commands/header.js';
 
@@ -8,6 +9,7 @@ import { EMPTY_CONFIG, type Entry, type Message } from '../../core/index.js';
 import type { CoreStatus, LogReader } from '../../core/index.js';
 import { createMachineParts } from '../../machine-parts.js';
 import type { Call } from '../call.js';
+import { CommandFlow } from '../command-flow.js';
 import { DeadlineWheel } from '../deadline-wheel.js';
 import { Intake } from '../intake.js';
 import type { DispatchAnswer, DispatcherPort } from '../ports.js';
@@ -376,6 +378,7 @@ describe('peer desk', () => {
     });
     const parts = {
       packer: { isOpen: true, add: (bytes: Uint8Array) => added.push(bytes) > 0 },
+      flow: new CommandFlow(new StageFigures(), () => 0),
       log: { error: (event: string) => errors.push(event) },
       takesPart: () => true,
       book: { has: (id: number) => id === B },
