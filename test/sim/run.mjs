@@ -1,13 +1,22 @@
 /**
  * `npm run sim -- [--seeds N] [--first S] [--seed S] [--storm SECONDS]`: runs the group simulator outside Jest
  * on transpiled sources and prints each seed. A failing seed ends with status 1 and replays exactly with
- * `--seed`.
+ * `--seed`. `--coverage` tells which production functions the simulation entered; with `--evidence` the table
+ * goes to docs/evidence.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transformFileSync } from '@swc/core';
+import {
+  coverageTables,
+  neverEntered,
+  PAGE,
+  startCoverage,
+  takeCoverage,
+  writeCoverage,
+} from './coverage.mjs';
 
 const OPTIONS = {
   swcrc: false,
@@ -32,5 +41,19 @@ for (const folder of ['src', 'test/sim', 'test/support']) {
 }
 writeFileSync(join(out, 'package.json'), '{"type":"module"}');
 symlinkSync(join(root, 'node_modules'), join(out, 'node_modules'));
+const args = process.argv.slice(2);
+const coverage = args.includes('--coverage') ? await startCoverage() : null;
 const { main } = await import(pathToFileURL(join(out, 'test/sim/group/main.js')).href);
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main(args);
+if (coverage !== null) {
+  const files = await takeCoverage(coverage, `${pathToFileURL(join(out, 'src')).href}/`);
+  const table = coverageTables(files);
+  process.stdout.write(`\n${table}\n`);
+  const missing = neverEntered(files);
+  for (const file of missing) process.stdout.write(`never entered: src/${file}.ts\n`);
+  if (missing.length > 0) process.exitCode = 1;
+  if (args.includes('--evidence')) {
+    writeCoverage(table, `npm run sim -- ${args.join(' ')}`);
+    process.stdout.write(`written: ${PAGE}\n`);
+  }
+}
