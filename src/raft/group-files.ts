@@ -13,7 +13,7 @@ import { BackgroundScrub, type ScrubPace } from './background-scrub.js';
 import type { CollectorOptions } from './group/collector/collector.js';
 import { ReadPins } from './group/collector/read-pins.js';
 import type { PayloadCipher } from './group/group.js';
-import type { GroupLog, MachineParts } from './group/ports.js';
+import type { GroupLog, LogEntry, MachineParts } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
 import { readFigures, type GroupFigures } from './group-figures.js';
 import { openRepaired, type RepairPeers } from './log-repair.js';
@@ -63,6 +63,8 @@ export interface GroupFilesOptions {
   readonly locked?: () => Promise<void>;
   /** An entry that takes longer to judge counts as slow. */
   readonly slowCommandMs?: number;
+  /** For tests: throws at an entry that is to fail at apply. */
+  readonly refuse?: (entry: LogEntry) => void;
   /** Tests put the log on a disk that fails. */
   readonly files?: FilePort;
 }

@@ -13,6 +13,7 @@ import type { GroupLog } from './group/ports.js';
 import { groupDirectory } from './group-directories.js';
 import type { LocalGroupOptions } from './open-local-group.js';
 import type { AesPayloadCipher } from './payload-cipher.js';
+import { refuseKv } from './refuse-kv.js';
 
 const SECOND_MS = 1000;
 /** Between two looks for log segments to free. */
@@ -67,6 +68,7 @@ export function fileOptions(
       storeEveryMs: storage.storeScrubEveryMs,
     },
     log: groupLog(log, id, groups),
+    ...(raft.testRefuseApplyKv === null ? {} : { refuse: refuseKv(raft.testRefuseApplyKv) }),
   };
 }
 

@@ -9,6 +9,8 @@ import type { Clock } from '../common/clock.js';
 import { groupId, nodeId, type GroupId, type NodeId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
+import { ApplyRecords, skipEntries } from './apply-records.js';
+import type { ApplySkip } from '../config/repairs.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
 import { handOver, LOCAL, openGroupFiles, silentLog, startCare, unwind } from './group-files.js';
@@ -22,7 +24,6 @@ import {
   type AddressBook,
 } from './group/cluster/members.js';
 import { forceRecover } from './force-recover.js';
-import { noteDamage } from './log-repair.js';
 import type { PeerPort } from './group/cluster/peer-port.js';
 import { startBackup, type BackupStream } from './snapshot/backup.js';
 import { SnapshotFiles } from './snapshot/snapshot-files.js';
@@ -42,6 +43,8 @@ export interface ClusterGroupOptions extends GroupFilesOptions {
   readonly addresses?: AddressBook;
   /** Join an existing cluster, never start one. */
   readonly join?: boolean;
+  /** Entries to be replaced by skip markers (QUEEN_RAFT_APPLY_SKIP). */
+  readonly applySkip?: readonly ApplySkip[];
   /** UNSAFE: this node becomes the only member (QUEEN_RAFT_FORCE_RECOVER). */
   readonly forceRecover?: boolean;
   readonly timing: ClusterTiming;
@@ -76,8 +79,10 @@ export async function openClusterGroup(options: ClusterGroupOptions): Promise<Op
     const clusterId = clusterIdOf(options);
     const files = await openGroupFiles({ ...options, clusterId, adoptLocal: true }, undo);
     const first = await firstOf(options, files);
+    const records = new ApplyRecords(directory, options.log ?? silentLog);
+    await skipNamed(options, files, records);
     if (options.forceRecover === true) await recoverAlone(options, files, first);
-    const group = buildGroup(options, files, first);
+    const group = buildGroup(options, files, { first, records });
     files.damaged.report = (error) => group.damaged(error);
     handOver(undo, files, () => group.stop());
     await group.start();
@@ -118,6 +123,17 @@ function backupOf(
   return startBackup({ directory, self: nodeId(id) }, source, config);
 }
 
+function skipNamed(
+  { applySkip, log, group }: ClusterGroupOptions,
+  { wal, store }: GroupFiles,
+  records: ApplyRecords,
+): Promise<void> {
+  return skipEntries({
+    ...{ wal, records, durableIndex: store.durableIndex, log: log ?? silentLog },
+    skips: (applySkip ?? []).filter((skip) => skip.group === (group ?? 0)),
+  });
+}
+
 function recoverAlone(
   options: ClusterGroupOptions,
   { wal }: GroupFiles,
@@ -137,7 +153,7 @@ function clusterIdOf(options: ClusterGroupOptions): string {
 function buildGroup(
   options: ClusterGroupOptions,
   files: GroupFiles,
-  first: FirstMembers,
+  { first, records }: { readonly first: FirstMembers; readonly records: ApplyRecords },
 ): ClusterGroup {
   const { store, rows, ids, machine, tailIndex, pins, diskGate, directoryId, wal, stages } = files;
   const clusterId = clusterIdOf(options);
@@ -158,7 +174,8 @@ function buildGroup(
       localRange: ids.journalRange,
     }),
     restart: options.restart ?? ((): void => undefined),
-    stopNotes: { damaged: (error) => noteDamage(options.directory, error) },
+    stopNotes: records,
+    ...(options.refuse === undefined ? {} : { refuse: options.refuse }),
     // 0 = not known: a node without a log may join a cluster of any generation.
     peers: options.connect({
       ...{ directoryId, clusterId, addresses },

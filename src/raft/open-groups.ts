@@ -126,6 +126,7 @@ async function openMember(
     voters: raft.peers.length === 0 ? [raft.nodeId] : raft.peers.map((peer) => peer.nodeId),
     addresses: addressesOf(config, id),
     join: raft.join,
+    applySkip: raft.applySkip,
     restart,
     ...(raft.peers.length > 1 ? { repairFrom: repairPeersOf(config, id) } : {}),
     forceRecover: raft.forceRecover !== null,

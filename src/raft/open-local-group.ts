@@ -7,6 +7,7 @@ import type { Clock } from '../common/clock.js';
 import { groupId, nodeId, type GroupId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
+import { ApplyRecords } from './apply-records.js';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
 import { handOver, openGroupFiles, silentLog, startCare, unwind } from './group-files.js';
@@ -97,6 +98,8 @@ function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {
     ...(diskGate === undefined ? {} : { diskGate }),
     ...(logKeepEntries === undefined ? {} : { logKeepEntries }),
     cipher: options.cipher ?? null,
+    stopNotes: new ApplyRecords(options.directory, options.log ?? silentLog),
+    ...(options.refuse === undefined ? {} : { refuse: options.refuse }),
     ...(options.collector === undefined ? {} : { collector: options.collector }),
   });
 }

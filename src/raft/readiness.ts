@@ -66,7 +66,10 @@ export class Readiness {
       storageReady: all.every((status) => status.storageReady),
       clusterVersion: first.clusterVersion,
       kinds: first.kinds,
-      apply: { failure: firstFailure(all), skipped: [] },
+      apply: {
+        failure: firstFailure(all),
+        skipped: all.flatMap(({ skipped }) => skipped ?? []),
+      },
     };
   }
 
@@ -97,8 +100,7 @@ function oldestQuorum(all: readonly GroupStatus[]): number | null {
 function firstFailure(all: readonly GroupStatus[]): ApplyFailure | null {
   const failed = all.find((status) => status.failure !== null);
   if (failed === undefined || failed.failure === null) return null;
-  const { class: kind, error, index } = failed.failure;
   // A stopped group stays in the term it stopped in.
-  const { term } = failed;
-  return { class: kind, command: null, digest: null, effect: null, error, index, term };
+  const unknown = { command: null, digest: null, effect: null, term: failed.term };
+  return { ...unknown, ...failed.failure };
 }

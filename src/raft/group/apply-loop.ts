@@ -31,6 +31,8 @@ export interface ApplyParts {
   readonly nowMs: () => number;
   /** Counts and times; absent: nobody does. */
   readonly stages?: StageFigures;
+  /** For tests: throws at an entry that is to fail. */
+  readonly refuse?: (entry: LogEntry) => void;
 }
 
 export class ApplyLoop implements PrefetchSink, OutcomeSink {
@@ -97,6 +99,7 @@ export class ApplyLoop implements PrefetchSink, OutcomeSink {
       if (entry === undefined || this.stopped) break;
       try {
         this.takenMs = this.deps.nowMs();
+        this.deps.refuse?.(entry);
         const loading = this.prefetch(entry);
         if (loading !== undefined) await loading;
         this.execute(entry);

@@ -68,6 +68,12 @@ export class Checkpointer {
     return waiting;
   }
 
+  /** The state is half an entry further: it must never become durable. */
+  freeze(): void {
+    this.stopped = true;
+    this.wake();
+  }
+
   /** No more periodic checkpoints; with `final` one last one when anything is not durable. */
   async stop(final: boolean): Promise<void> {
     if (this.timer !== null) clearInterval(this.timer);

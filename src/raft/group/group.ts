@@ -110,7 +110,18 @@ export interface GroupStatus {
     readonly class: string;
     readonly error: string;
     readonly index: number;
+    /** Of an entry that could not be applied: its term, bytes and commands. */
+    readonly term?: number;
+    readonly digest?: string;
+    readonly command?: string | null;
+    readonly effect?: string | null;
   } | null;
+  /** Entries that an operator's skip marker replaced; digest null: by another member. */
+  readonly skipped?: readonly {
+    readonly index: number;
+    readonly term: number;
+    readonly digest: string | null;
+  }[];
   readonly inflight: number;
   readonly proposals: number;
 }

@@ -13,6 +13,8 @@ import type { GrantOutcome, Outcome } from '../../machine/commands/catalogue.js'
 import type { MachineEvents, OutcomeSink } from '../../machine/machine.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import { CommandFlow } from './command-flow.js';
+import { applyFailureOf, DETERMINISTIC, failureLine, localFailure } from './apply-failure.js';
+import type { StopNotes } from './apply-failure.js';
 import { CoordinatorSet } from './coordinator-set.js';
 import { DeadlineWheel } from './deadline-wheel.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from './group.js';
@@ -46,6 +48,8 @@ export interface LocalGroupParts extends Omit<StateSideParts, 'purge'> {
   readonly kinds: number;
   /** Absent: the disk is never too full. */
   readonly diskGate?: { readonly isFull: boolean };
+  /** What stops this node; kept for the next start. */
+  readonly stopNotes?: StopNotes;
 }
 
 /** What a dispatcher may use of its group. */
@@ -108,7 +112,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
         nowMicros: () => this.nowMicros(),
         applied: (entry) => this.afterApply(entry),
         applyFailed: (entry, error) => this.applyFailed(entry, error),
-        failed: (error) => this.poison('NODE-LOCAL', error, this.state.appliedIndex),
+        failed: (error) => this.poison(localFailure(error, this.state.appliedIndex)),
       },
     );
   }
@@ -121,6 +125,8 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     await loadColumns({ store, machine, ids, wal, log });
     state.checkpointer.start();
     await replayLog({ wal, apply: state.apply, tail: state.tail, log });
+    // An entry that cannot be applied: the process stays up and tells.
+    if (this.failedAtEntry) return;
     this.throwIfStopped();
     this.currentTerm = asTerm(wal.term + 1);
     await wal.startTerm(this.currentTerm, nodeId);
@@ -166,7 +172,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
 
   /** The store met damage while it served: nothing more is served. */
   damaged(error: Error): void {
-    this.poison('NODE-LOCAL', error, this.status().applied);
+    this.poison(localFailure(error, this.status().applied));
   }
 
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
@@ -315,6 +321,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   private afterApply(entry: LogEntry): void {
     this.flow.applied(entry.index);
     this.barrier.applied(entry.index);
+    this.parts.stopNotes?.applied(entry, false);
     if (this.role === 'candidate' && entry.term === this.currentTerm && this.writer !== null) {
       this.role = 'leader';
       this.dispatcher?.start();
@@ -325,24 +332,24 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   }
 
   private applyFailed(entry: LogEntry, error: unknown): void {
-    const nodeLocal = error instanceof Error && 'code' in error;
-    this.poison(nodeLocal ? 'NODE-LOCAL' : 'DETERMINISTIC', error, entry.index);
-    this.parts.log.error(`APPLY FAILED at entry ${entry.index}`, {
-      class: nodeLocal ? 'NODE-LOCAL' : 'DETERMINISTIC',
-      error: describe(error),
-    });
+    this.state.checkpointer.freeze();
+    const failure = applyFailureOf(entry, error);
+    this.parts.stopNotes?.applyFailed(failure);
+    this.parts.log.error(failureLine(failure, false), { ...failure });
+    this.poison(failure);
   }
 
   private logFailed(error: unknown): void {
-    this.poison('NODE-LOCAL', error, this.writer?.lastIndex ?? 0);
+    this.poison(localFailure(error, this.writer?.lastIndex ?? 0));
     this.parts.log.error('raft log writer poisoned; node stops', { why: describe(error) });
   }
 
-  private poison(kind: string, error: unknown, index: number): void {
+  private poison(failure: Failure): void {
     if (this.failure !== null || this.stopping !== null) return;
-    this.failure = { class: kind, error: describe(error), index };
+    this.failure = failure;
     this.role = 'stopped';
-    this.parts.log.error('group stopped', { class: kind, error: describe(error), index });
+    const { class: kind, error, index } = failure;
+    this.parts.log.error('group stopped', { class: kind, error, index });
     this.state.apply.stop();
     void this.writer?.stop();
     void this.state.maintenance.stop();
@@ -350,6 +357,10 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.coordinators.stop();
     this.answerAll();
     this.leading?.();
+  }
+
+  private get failedAtEntry(): boolean {
+    return this.failure?.class === DETERMINISTIC;
   }
 
   private answerAll(): void {

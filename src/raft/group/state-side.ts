@@ -46,6 +46,8 @@ export interface StateSideParts {
   readonly stages?: StageFigures;
   /** Shared with whoever else reads log bytes. */
   readonly pins?: ReadPins;
+  /** For tests: throws at an entry that is to fail. */
+  readonly refuse?: (entry: LogEntry) => void;
 }
 
 export interface StateSideHooks {
@@ -99,6 +101,7 @@ export class StateSide {
       {
         ...{ parts: machine, rows, ids, outcomes: hooks.outcomes, events: this.events },
         ...{ nowMs, ...timed },
+        ...(parts.refuse === undefined ? {} : { refuse: parts.refuse }),
       },
       {
         applied: (entry) => hooks.applied(entry),

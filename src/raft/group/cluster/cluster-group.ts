@@ -12,6 +12,7 @@ import type { GrantOutcome, Outcome } from '../../../machine/commands/catalogue.
 import type { MachineEvents } from '../../../machine/machine.js';
 import type { Tables } from '../../../machine/tables/tables.js';
 import type { Entry, SoftState } from '../../core/index.js';
+import * as failures from '../apply-failure.js';
 import type { CallOptions, ClusterSide, Group, GroupStatus } from '../group.js';
 import type { GroupView, MembersView } from '../group.js';
 import type {
@@ -66,10 +67,12 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   private admitted = false;
   private sweeps = 0;
   private stopping: Promise<void> | null = null;
+  private readonly notes: failures.StopNotes;
 
   constructor(private readonly parts: ClusterGroupParts) {
     this.id = parts.id;
     this.cipher = parts.cipher ?? null;
+    this.notes = parts.stopNotes ?? failures.NO_NOTES;
     this.logClock = new LogClock(parts.clock, 0);
     this.own = new ClusterWiring(parts, this);
     this.tables = this.own.state.tables;
@@ -168,7 +171,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     const bytes = this.parts.machine.commands.unclaim(grant);
     this.own.intake.submit(bytes, { deadlineMs: this.own.nowMs() + waitMs }).catch((error) => {
       // The lease then ends with its time; nothing is lost but an attempt.
-      this.parts.log.warn('grant was not handed back', { error: describe(error) });
+      this.parts.log.warn('grant was not handed back', { error: String(error) });
     });
   }
 
@@ -217,6 +220,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
       clusterVersion: machine.machine.clusterVersion(),
       kinds,
       failure: this.failure,
+      skipped: this.notes.skipped,
       inflight: intake.waiting,
       proposals: packer.proposals,
     };
@@ -345,34 +349,34 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     divergence.applied(entry.index, this.parts.machine.machine.digest());
     if (role.establish(entry.term)) this.serve();
     this.own.flow.applied(entry.index);
+    this.notes.applied(entry, change === undefined && failures.isMarker(entry));
     rounds.applied(entry.index);
     this.own.waiters.applied(entry.index);
     state.checkpointer.poll();
   }
 
   applyFailed(entry: LogEntry, error: unknown): void {
-    const nodeLocal = error instanceof Error && 'code' in error;
-    const kind = nodeLocal ? 'NODE-LOCAL' : 'DETERMINISTIC';
-    this.poison(kind, error, entry.index);
-    this.parts.log.error(`APPLY FAILED at entry ${entry.index}`, {
-      class: kind,
-      error: describe(error),
-    });
+    this.own.state.checkpointer.freeze();
+    const failure = failures.applyFailureOf(entry, error);
+    this.notes.applyFailed(failure);
+    this.parts.log.error(failures.failureLine(failure), { ...failure });
+    this.poison(failure);
   }
 
   stateFailed(error: unknown): void {
-    this.parts.stopNotes?.damaged(error);
-    this.poison('NODE-LOCAL', error, this.own.state.appliedIndex);
+    this.notes.damaged(error);
+    this.poison(failures.localFailure(error, this.own.state.appliedIndex));
   }
 
   logFailed(error: unknown): void {
-    this.poison('NODE-LOCAL', error, this.parts.wal.lastIndex);
-    this.parts.log.error('raft log writer poisoned; node stops', { why: describe(error) });
+    const failure = failures.localFailure(error, this.parts.wal.lastIndex);
+    this.poison(failure);
+    this.parts.log.error('raft log writer poisoned; node stops', { why: failure.error });
   }
 
   diverged(index: LogIndex): void {
-    const why = `the state at index ${index} differs from that of a majority`;
-    this.poison('DIVERGED', new Error(why), index);
+    const error = `the state at index ${index} differs from that of a majority`;
+    this.poison({ class: 'DIVERGED', error, index });
   }
 
   takesPart(): boolean {
@@ -462,11 +466,12 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     return Math.max(0, this.parts.clock.nowMs() - Math.trunc(stamp / 1000));
   }
 
-  private poison(kind: string, error: unknown, index: number): void {
+  private poison(failure: Failure): void {
     if (this.failure !== null) return;
-    this.failure = { class: kind, error: describe(error), index };
+    this.failure = failure;
     this.stopped = true;
-    this.parts.log.error('group stopped', { class: kind, error: describe(error), index });
+    const { class: kind, error, index } = failure;
+    this.parts.log.error('group stopped', { class: kind, error, index });
     if (this.stopping !== null) return;
     this.housekeeping.stop();
     this.own.state.apply.stop();
@@ -488,11 +493,8 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   }
 
   private throwIfStopped(): void {
-    if (this.failure === null) return;
+    // An entry that nobody can apply: the node stays up and tells (cluster.md §2.9).
+    if (this.failure === null || this.failure.class === failures.DETERMINISTIC) return;
     throw new Error(`the group stopped while it started: ${this.failure.error}`);
   }
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

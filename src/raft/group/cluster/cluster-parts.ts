@@ -1,6 +1,7 @@
 /** What a clustered group is built from; assembled by src/raft/open-cluster-group.ts and by tests. */
 import type { GroupId, NodeId } from '../../../common/ids.js';
 import type { Wal } from '../../wal/index.js';
+import type { StopNotes } from '../apply-failure.js';
 import type { WalPort } from '../ports.js';
 import type { MemberAddress, Members } from './members.js';
 import type { PeerPort } from './peer-port.js';
@@ -41,11 +42,6 @@ export interface FirstMembers {
   readonly join: boolean;
   /** Own addresses as configured. */
   readonly own: MemberAddress;
-}
-
-export interface StopNotes {
-  /** Store, log or stored bytes are damaged or cannot be written. */
-  damaged(error: unknown): void;
 }
 
 export interface ClusterGroupParts extends Omit<StateSideParts, 'wal'> {
