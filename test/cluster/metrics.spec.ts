@@ -44,6 +44,8 @@ describe('three nodes', () => {
     const shares = await Promise.all([2, 3].map((id) => scene.share(id, 'lost')));
     const owner = (shares[0]?.partitions ?? 0) > 0 ? 2 : 3;
     const survivors = scene.cluster.ids.filter((id) => id !== owner);
+    // Members tell each other what they hold with their heartbeats; nobody can miss what nobody told.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
     const ended = scene.cluster.node(owner).ended();
     scene.cluster.node(owner).signal('SIGKILL');
     await ended;
