@@ -2,20 +2,23 @@
  * Asks the raft groups for their membership and changes it, group after group, and turns what they say
  * into HTTP answers (cluster.md §4). Requests of another tenant than the default one are turned away.
  */
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
 import type { GroupId } from '../common/ids.js';
 import { formatHostPort, parseHostPort } from '../config/addresses.js';
-import { monotonicMs } from '../config/index.js';
+import { monotonicMs, QUEEN_CONFIG, type QueenConfig } from '../config/index.js';
 import { sendJson } from '../http/answers.js';
 import type { QueryValues } from '../http/query.js';
 import { Groups } from '../raft/index.js';
 import type { MembershipAnswer, MembershipRefusal, MembershipRequest } from '../raft/index.js';
 import { DEFAULT_TENANT, Tenancy } from '../tenancy/tenant.js';
+import { mayManageMembers } from './local-caller.js';
 import { MembershipBodyError, timeoutOf } from './membership-requests.js';
 
 const REFUSED = 409;
+const NOT_FROM_AFAR =
+  'while JWT_ENABLED is off the membership is open to the loopback and to holders of the raft token';
 const STATUS: Partial<Record<MembershipRefusal, number>> = {
   bad_request: 400,
   timeout: 504,
@@ -27,6 +30,7 @@ export class MembershipService {
   constructor(
     private readonly groups: Groups,
     private readonly tenancy: Tenancy,
+    @Inject(QUEEN_CONFIG) private readonly config: QueenConfig,
   ) {}
 
   async show(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -42,6 +46,9 @@ export class MembershipService {
     if (!this.isDefaultTenant(request)) {
       const error = 'the membership belongs to the whole cluster, not to a tenant';
       return sendJson(reply, 403, { ok: false, code: 'forbidden', error });
+    }
+    if (!mayManageMembers(request, this.config.raft.token)) {
+      return sendJson(reply, 403, { ok: false, code: 'forbidden', error: NOT_FROM_AFAR });
     }
     let asked: MembershipRequest;
     try {

@@ -36,6 +36,7 @@ export type { MemberQuestions } from './member-questions.js';
 export { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
 export { openGroups } from './open-groups.js';
 export { RaftModule } from './raft.module.js';
+export { TOKEN_HEADER as RAFT_TOKEN_HEADER } from './transport/index.js';
 export { repairConfigured } from './repair-groups.js';
 export type { RepairReport } from './wal/index.js';
 export { writeBackup, type BackupStream } from './snapshot/backup.js';

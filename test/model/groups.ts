@@ -101,8 +101,8 @@ export function seek(
     const committed = first === undefined ? lastOffset(partition) : first.offset - 1;
     const old = partition.cursors.get(group);
     const kept = state.rules.seekDropsLease ? null : (old?.lease ?? null);
-    const released = old?.released ?? null;
-    partition.cursors.set(group, { ...freshCursor(committed), lease: kept, released });
+    const { released = null, metadata = null } = old ?? {};
+    partition.cursors.set(group, { ...freshCursor(committed), lease: kept, released, metadata });
   }
   return {
     status: 200,

@@ -5,3 +5,4 @@ export { openSnapshotFrames, snapshotFrames } from './snapshot-framing.js';
 export { peersOf, PeerNetwork, type QueueFigures } from './peer-network.js';
 export { contextOf } from './context.js';
 export { fetchEntries } from './entry-transfer.js';
+export { TOKEN_HEADER } from './handshake.js';
