@@ -154,7 +154,7 @@ describe('bad bodies', () => {
     expect(taken.status).toBe(201);
     const popped = await calls.pop('big', { autoAck: true });
     expect(popped.text.length).toBeGreaterThan(64 * MIB - shell);
-  }, 30_000);
+  }, 120_000);
 
   it('many items in one request', async () => {
     const queue = freshQueue();
