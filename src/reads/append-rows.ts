@@ -30,8 +30,18 @@ export interface FoundAppend {
   readonly row: AppendRowView;
 }
 
-/** The append holding `offset` (greatest base at or below it), or null when there is none. */
+/** The append holding `offset`, or null when the view has none: trimmed, or appended after its moment. */
 export async function appendHolding(
+  view: RowView,
+  span: AppendSpan,
+  offset: number,
+): Promise<FoundAppend | null> {
+  const found = await appendAtOrBelow(view, span, offset);
+  return found === null || endOf(found) <= offset ? null : found;
+}
+
+/** The append with the greatest base at or below `offset`, whether or not it reaches it. */
+async function appendAtOrBelow(
   view: RowView,
   span: AppendSpan,
   offset: number,
@@ -48,9 +58,15 @@ export async function appendHolding(
   return null;
 }
 
+const endOf = ({ baseOffset, row }: FoundAppend): number => baseOffset + row.count;
+
 /**
  * First offset in the span whose append is stamped at or after `instant`; `last + 1` when none is.
  * Stamps increase strictly from append to append, so the search halves the offsets.
+ *
+ * The span comes from columns, which may be older or newer than the view. Rows the view has no longer
+ * (trimmed) are older than all others. Rows it has not yet were appended after its moment, so they
+ * count as stamped later: the first of them is the answer at the latest.
  */
 export async function firstOffsetAtOrAfter(
   view: RowView,
@@ -59,19 +75,23 @@ export async function firstOffsetAtOrAfter(
 ): Promise<number> {
   let low = span.first;
   let high = span.last + 1;
+  let hasRows = false;
   while (low < high) {
     const middle = low + Math.floor((high - low) / 2);
-    const found = await appendHolding(view, span, middle);
+    const found = await appendAtOrBelow(view, span, middle);
+    hasRows ||= found !== null;
     if (found === null) {
       low = middle + 1;
     } else if (found.row.createdAt >= instant) {
       high = Math.max(found.baseOffset, span.first);
       if (high <= low) return low;
+    } else if (endOf(found) <= middle) {
+      return Math.max(endOf(found), low);
     } else {
-      low = found.baseOffset + found.row.count;
+      low = endOf(found);
     }
   }
-  return low;
+  return hasRows ? low : span.first;
 }
 
 /** Last offset of the longest run from `span.first` whose records take at most `maxBytes` (at least one). */
