@@ -3,7 +3,7 @@
  * choice: the model reads it from the answer, checks that every claim was allowed, that it gave exactly
  * what the partition had to give, and that nothing claimable was left while budget was.
  */
-import { ABSENT, Illegal, TEXT, type Answer, type Expected } from './answers.js';
+import { ABSENT, ANY, Illegal, TEXT, type Answer, type Expected } from './answers.js';
 import {
   commitOnDelivery,
   cursorFor,
@@ -70,13 +70,10 @@ export function pop(
   const policy = policyOf(state, request, group, candidates);
   const claimed = claimAs(state, { ...request, group, intent, candidates }, answer);
   const lease = claimed.lease;
-  const flags = {
-    conflation: policy.conflates ? true : ABSENT,
-    conflationConflict: policy.conflict ? true : ABSENT,
-  };
+  const flags = flagsOf(request, policy, claimed.claims);
   const { claims } = claimed;
   const popped = { lease, group, claims };
-  if (claims.length === 0 && !policy.conflates && !policy.conflict) {
+  if (claims.length === 0 && policy.conflating.length + policy.conflicting.length === 0) {
     return { expected: { status: 204 }, popped };
   }
   const first = claims[0]?.partition;
@@ -138,6 +135,30 @@ function reachable(state: State, request: PopRequest, group: string, intent: Sta
   return [{ queue, partition }];
 }
 
+/**
+ * A discovery pop that found enough need not look at the other queues: what only those would say may be
+ * missing.
+ */
+function flagsOf(
+  { scope }: PopRequest,
+  policy: Policy,
+  claims: readonly Claim[],
+): { readonly conflation: unknown; readonly conflationConflict: unknown } {
+  const show = (said: readonly Queue[]): unknown => {
+    if (said.length === 0) return ABSENT;
+    const isCertain =
+      scope !== 'discovery' ||
+      claims.length === 0 ||
+      claims.some(({ partition }) => said.some((queue) => holds(queue, partition)));
+    return isCertain ? true : ANY;
+  };
+  return { conflation: show(policy.conflating), conflationConflict: show(policy.conflicting) };
+}
+
+function holds(queue: Queue, partition: Partition): boolean {
+  return queue.partitions.get(partition.name) === partition;
+}
+
 function matchingQueues(state: State, { namespace, task }: PopRequest): Queue[] {
   return [...state.queues.values()].filter(
     (queue) =>
@@ -154,20 +175,30 @@ function candidatesOf(queue: Queue): Candidate[] {
   return [...queue.partitions.values()].map((partition) => ({ queue, partition }));
 }
 
+interface Policy {
+  /** Queues where the group is registered conflating. */
+  readonly conflating: readonly Queue[];
+  /** Queues whose registration says otherwise than the request. */
+  readonly conflicting: readonly Queue[];
+}
+
 function policyOf(
   state: State,
   request: PopRequest,
   group: string,
   candidates: readonly Candidate[],
-): { readonly conflates: boolean; readonly conflict: boolean } {
+): Policy {
   const { conflation } = request;
   const queues =
     request.scope === 'discovery' ? matchingQueues(state, request) : named(state, request);
-  const stored = queues.map((queue) => queue.groups.get(group)?.conflation === true);
+  const stored = (queue: Queue): boolean => queue.groups.get(group)?.conflation === true;
   const isKnown = candidates.length > 0 || queues.some((queue) => queue.groups.has(group));
   return {
-    conflates: stored.includes(true),
-    conflict: isKnown && conflation !== undefined && stored.some((value) => value !== conflation),
+    conflating: queues.filter(stored),
+    conflicting:
+      isKnown && conflation !== undefined
+        ? queues.filter((queue) => stored(queue) !== conflation)
+        : [],
   };
 }
 

@@ -2,7 +2,7 @@
 import { expectAgreement } from './campaign.js';
 import { InProcessBroker } from './in-process-broker.js';
 
-const SEQUENCES = Number(process.env['QUEEN_MODEL_SEQUENCES'] ?? 250);
+const SEQUENCES = Number(process.env['QUEEN_MODEL_SEQUENCES'] ?? 10_000);
 
 it(
   'agrees with the model',
