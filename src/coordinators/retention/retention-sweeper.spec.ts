@@ -1,6 +1,7 @@
 /** The retention sweeper on a real machine (spec §2.9): a row per rule, bounds, cleanup, start and stop. */
+import { encodeStateRow, streamStateKey } from '../../machine/tables/stream-rows.js';
 import { FakeHost } from '../../../test/support/dispatcher-host.js';
-import { SECOND } from '../../../test/support/machine-harness.js';
+import { SECOND, TENANT } from '../../../test/support/machine-harness.js';
 import {
   decodeTrimPartitions,
   encodeDropPartitions,
@@ -195,6 +196,29 @@ describe('cleanup', () => {
     await scene.sweeper.round();
     expect(scene.host.machine.partition()).toBe(-1);
     expect(scene.host.machine.partition('orders', 'kept')).toBeGreaterThanOrEqual(0);
+  });
+
+  it('keeps a partition that a stream query has state for, until the state goes', async () => {
+    const scene = await emptied();
+    const { machine, tables } = scene.host;
+    const tenant = tables.names.tenant(TENANT)!;
+    const query = {
+      ...{ tenant, queryId: new Uint8Array(16).fill(9), name: 'sums', generation: 0 },
+      ...{ sourceQueue: 'orders', sinkQueue: null, configHash: 'h', createdAt: 1, updatedAt: 1 },
+    };
+    machine.tables.streams.put(query);
+    const partitionId = tables.partitions.id(machine.partition());
+    const elsewhere = streamStateKey({ ...query, partitionId: partitionId + 1 }, 'k');
+    const state = streamStateKey({ ...query, partitionId }, 'k');
+    machine.rows.put(elsewhere, encodeStateRow(1, Buffer.from('1')));
+    machine.rows.put(state, encodeStateRow(1, Buffer.from('1')));
+    machine.advance(31 * DAY);
+    await scene.sweeper.round();
+    expect(machine.partition()).toBeGreaterThanOrEqual(0);
+    machine.rows.delete(state);
+    machine.advance(DAY);
+    await scene.sweeper.round();
+    expect(machine.partition()).toBe(-1);
   });
 
   it('can be switched off', async () => {

@@ -12,6 +12,7 @@ import type { QueueRow, Tables } from '../../machine/tables/tables.js';
 import type { GroupView, PreparedCommand } from '../../raft/group/group.js';
 import { slotFrom } from '../../reads/partition-walk.js';
 import { droppable } from './cleanup-rules.js';
+import { withoutState } from './stream-state.js';
 import { FirstAppends } from './first-appends.js';
 import { rulesAt } from './retention-rules.js';
 import { mayBeDue, planTrim } from './trim-plan.js';
@@ -176,12 +177,13 @@ export class RetentionSweeper {
   ): Promise<void> {
     const { tables } = this.host;
     const idleSince = micros(Math.max(0, this.host.nowMicros() - afterMicros));
-    const drops: PartitionDrop[] = [];
+    const idle: PartitionDrop[] = [];
     for (const slot of slots) {
       if (!droppable(tables, slot, idleSince)) continue;
       const lastOffset = tables.partitions.lastOffset(slot);
-      drops.push({ queueId: queue.id, partitionId: tables.partitions.id(slot), lastOffset });
+      idle.push({ queueId: queue.id, partitionId: tables.partitions.id(slot), lastOffset });
     }
+    const drops = await withoutState(this.host, queue, idle);
     while (drops.length > 0) {
       const bytes = this.options.encodeDrop({ idleSince, drops: drops.splice(0, MAX_TARGETS) });
       await this.host.propose({ bytes });

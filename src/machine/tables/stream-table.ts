@@ -23,6 +23,8 @@ export interface StreamTable {
   byName(tenant: TenantId, name: string): StreamQuery | undefined;
   /** Undefined when the tenant has no such query. */
   byId(tenant: TenantId, queryId: Uint8Array): StreamQuery | undefined;
+  /** Queries of a tenant that read a queue. */
+  readersOf(tenant: TenantId, queue: string): readonly StreamQuery[];
   /** Queries of a tenant. */
   count(tenant: TenantId): number;
   /** Apply only. Adds the query or puts it in place of the one of its name. */
@@ -48,6 +50,11 @@ export class StreamTableImpl implements StreamTable {
       if (query.queryId.every((byte, i) => byte === queryId[i])) return query;
     }
     return undefined;
+  }
+
+  readersOf(tenant: TenantId, queue: string): readonly StreamQuery[] {
+    const queries = [...(this.tenants.get(tenant)?.values() ?? [])];
+    return queries.filter(({ sourceQueue }) => sourceQueue === queue);
   }
 
   count(tenant: TenantId): number {
