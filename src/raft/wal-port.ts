@@ -94,13 +94,22 @@ export class WalLog implements WalPort {
   }
 }
 
+/** Only commands hold messages: a term's opening and a membership change are dead once purged. */
 function retiredLog(wal: Wal): RetiredLog {
   return {
     segments: () => wal.segments().filter(({ state }) => state === 'retired'),
     read: (sequence, { visit, breathe }) =>
-      wal.readRetired(sequence, { visit: ({ index, payload }) => visit(index, payload), breathe }),
+      wal.readRetired(sequence, {
+        visit: ({ index, kind, payload }) => {
+          if (kind === 'normal') visit(index, payload);
+        },
+        breathe,
+      }),
     rewrite: (sequence, { keep, breathe }) =>
-      wal.rewriteRetired(sequence, { keep: ({ index, payload }) => keep(index, payload), breathe }),
+      wal.rewriteRetired(sequence, {
+        keep: ({ index, kind, payload }) => kind === 'normal' && keep(index, payload),
+        breathe,
+      }),
     remove: (sequences) => wal.removeRetired(sequences),
   };
 }
