@@ -71,8 +71,6 @@ function judgeCluster(all: readonly Measurement[], suffix: string): readonly Bud
     if (pairs.length === 0) continue;
     const rate = median(pairs.map(([one, many]) => many.messagesPerSecond / one.messagesPerSecond));
     budgets.push(atLeast(`${name}${suffix} / single, msg/s`, rate, LEAST_SHARE));
-    const byCpu = median(pairs.map(([one, many]) => cpuOf(one) / cpuOf(many)));
-    budgets.push(atLeast(`${name}, single / all${suffix}, CPU per message`, byCpu, LEAST_SHARE));
   }
   const half = pairsOf(all, halfLoad.name, suffix).map(([, many]) => many.latency.p99Ms);
   if (half.length > 0) {
@@ -94,8 +92,4 @@ function pairsOf(
       );
       return many === undefined ? [] : [[one, many] as const];
     });
-}
-
-function cpuOf({ cpuSecondsPerMillionMessages }: Measurement): number {
-  return Math.max(1e-9, cpuSecondsPerMillionMessages ?? 1e-9);
 }
