@@ -16,9 +16,14 @@ export const MISMATCH = {
   mismatch: { success: false, query_id: ID, name: 'totals', error: 'config_hash differs' },
 };
 export const DENIED = { denied: { success: false, denied: true, error: 'not granted' } };
-export const READ = { all: { value: TARGET } };
+const ROW = { key: 'k', value: { acc: 1, windowEnd: 5 }, updated_at: AT };
+export const READ = {
+  all: { value: TARGET },
+  page: { value: { ...TARGET, key_prefix: 'tumb:60', limit: 500, after: 'k' } },
+};
 export const ROWS = {
-  row: { success: true, rows: [{ key: 'k', value: { acc: 1, windowEnd: 5 }, updated_at: AT }] },
+  all: { success: true, rows: [ROW] },
+  page: { success: true, rows: [ROW], truncated: true, next_after: 'k' },
 };
 export const NOT_FOUND = { missing: { error: 'not found' } };
 export const NO_CYCLE = { missing: { success: false, error: 'not found' } };

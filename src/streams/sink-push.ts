@@ -1,8 +1,8 @@
 /** Messages of a cycle to its sinks: one push of one group per (queue, partition), in input order. */
 import { QueenError } from '../common/errors.js';
 import { murmur3x128Into } from '../common/murmur3-128.js';
-import { nameRefusal } from '../common/name-budget.js';
-import { encodeUtf8 } from '../common/utf8.js';
+import { MAX_TRANSACTION_ID_BYTES, nameRefusal } from '../common/name-budget.js';
+import { encodeUtf8, utf8Length } from '../common/utf8.js';
 import type { UuidMint } from '../common/uuid-v7.js';
 import { parseUuid, uuidText } from '../common/uuid-v7.js';
 import type { JsonObject } from '../http/json-body.js';
@@ -36,6 +36,10 @@ export function sinkMessages(
     if (tooLong !== undefined) throw new QueenError('name_too_long', tooLong);
     const id = parseUuid(textOr(item['messageId'], '')) ?? mint.mint();
     const transactionId = textOr(item['transactionId'], uuidText(id));
+    if (utf8Length(transactionId) > MAX_TRANSACTION_ID_BYTES) {
+      const text = `transactionId is longer than ${MAX_TRANSACTION_ID_BYTES} bytes`;
+      throw new QueenError('bad_request', `push_items[${i}].${text}`);
+    }
     return [{ queue, partition, id, transactionId, payload: payloads[i] ?? EMPTY_OBJECT }];
   });
 }

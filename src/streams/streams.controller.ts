@@ -41,7 +41,10 @@ export class StreamsController {
     examples: examples.REGISTERED,
   })
   @ApiRefusals({
-    codes: ['bad_body', 'bad_request', 'name_too_long', 'overloaded', ...LOG_CODES],
+    codes: [
+      ...(['bad_body', 'bad_request', 'name_too_long', 'overloaded', 'storage_full'] as const),
+      ...LOG_CODES,
+    ],
     readsBody: true,
     shapes: [
       { status: 403, type: QueryDeniedDto, examples: examples.DENIED },
@@ -55,7 +58,12 @@ export class StreamsController {
   @Post('state/get')
   @HttpCode(200)
   @Access('read-only')
-  @ApiOperation({ summary: 'Read the state of a query on one source partition' })
+  @ApiOperation({
+    summary: 'Read the state of a query on one source partition',
+    description:
+      'Without `limit` every row that matches, up to 16 MiB of them, else 413; with it a page, and ' +
+      '`next_after` says where the next one starts.',
+  })
   @ApiBody({ type: ReadStateDto, examples: examples.READ })
   @ApiAnswer({
     status: 200,
@@ -64,7 +72,7 @@ export class StreamsController {
     examples: examples.ROWS,
   })
   @ApiRefusals({
-    codes: ['bad_body', 'bad_request', ...LOG_CODES],
+    codes: ['bad_body', 'bad_request', 'payload_too_large', ...LOG_CODES],
     readsBody: true,
     shapes: [{ status: 404, type: StreamNotFoundDto, examples: examples.NOT_FOUND }],
   })
@@ -101,5 +109,5 @@ export class StreamsController {
 }
 
 function send(reply: FastifyReply, { status, body }: StreamAnswer): void {
-  sendJsonBytes(reply, status, Buffer.from(body));
+  sendJsonBytes(reply, status, body);
 }

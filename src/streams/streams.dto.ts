@@ -1,6 +1,7 @@
 /** Shapes of the streams routes for the API document. */
 import { ApiProperty } from '@nestjs/swagger';
 import { ANY_JSON, COUNT, TIMESTAMP, UUID_TEXT } from '../docs-api/index.js';
+import { MAX_STATE_KEYS, MAX_STATE_LIMIT } from './state-read.js';
 
 const NAME = { type: 'string', minLength: 1 } as const;
 const FLAG = { type: 'boolean' } as const;
@@ -59,12 +60,20 @@ export class ReadStateDto {
   readonly query_id!: string;
   @ApiProperty({ ...NAME, description: 'Number or UUID.' })
   readonly partition_id!: string;
-  @ApiProperty({ type: [String], required: false })
+  @ApiProperty({ type: [String], required: false, maxItems: MAX_STATE_KEYS })
   readonly keys?: string[];
   @ApiProperty({ type: 'string', required: false })
   readonly key_prefix?: string;
   @ApiProperty({ type: 'number', required: false, description: 'Epoch ms against `windowEnd`.' })
   readonly ripe_at_or_before?: number;
+  @ApiProperty({
+    type: 'integer',
+    required: false,
+    description: `A page of so many rows, at most ${MAX_STATE_LIMIT}.`,
+  })
+  readonly limit?: number;
+  @ApiProperty({ type: 'string', required: false, description: 'Only keys behind this one.' })
+  readonly after?: string;
 }
 
 class StateRowDto {
@@ -81,6 +90,10 @@ export class StateRowsDto {
   readonly success!: boolean;
   @ApiProperty({ type: [StateRowDto] })
   readonly rows!: StateRowDto[];
+  @ApiProperty({ ...FLAG, required: false, description: 'Of a page: there is more.' })
+  readonly truncated?: boolean;
+  @ApiProperty({ type: 'string', required: false, nullable: true, description: 'Of a page.' })
+  readonly next_after?: string | null;
 }
 
 export class StreamNotFoundDto {

@@ -2,40 +2,42 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
-import { timestampText } from '../common/timestamp.js';
-import { readUtf8, utf8Length } from '../common/utf8.js';
+import type { PartitionId } from '../common/ids.js';
+import { nameRefusal } from '../common/name-budget.js';
+import { utf8Length } from '../common/utf8.js';
 import type { UuidMint } from '../common/uuid-v7.js';
 import { uuidText } from '../common/uuid-v7.js';
 import type { QueenConfig } from '../config/index.js';
-import { QUEEN_CONFIG } from '../config/index.js';
+import { monotonicMs, QUEEN_CONFIG } from '../config/index.js';
 import { deadlineAfter } from '../http/deadlines.js';
 import { bodyBytes } from '../http/fastify-setup.js';
 import { implicitDefaults } from '../http/implicit-defaults.js';
 import { jsonObjectBody } from '../http/json-body.js';
-import type { JsonObject } from '../http/json-body.js';
 import { MESSAGE_IDS } from '../http/tokens.js';
 import { CommandKind } from '../machine/commands/catalogue.js';
 import { encodeRegisterStream, encodeStreamCycle } from '../machine/commands/index.js';
 import type { StreamCycleOutcome } from '../machine/commands/index.js';
+import type { Tables } from '../machine/tables/tables.js';
 import { Groups } from '../raft/index.js';
+import type { CallOptions } from '../raft/index.js';
 import { findPartition } from '../reads/partition-identity.js';
-import { stateRows } from '../reads/stream-state.js';
-import type { StateEntry } from '../reads/stream-state.js';
 import { DEFAULT_TENANT, Tenancy } from '../tenancy/tenant.js';
 import { rawValues } from './raw-values.js';
 import { sinkMessages, sinkPush } from './sink-push.js';
 import type { SinkMessage } from './sink-push.js';
+import { stateAnswer, stateRequest } from './state-read.js';
 import { addressed, cycleAck, objects, optionalString, requiredString } from './stream-body.js';
 import { stateOps } from './stream-body.js';
 import type { Addressed } from './stream-body.js';
 
 const MAX_NAME_BYTES = 447;
+const MAX_HASH_BYTES = 1024;
 const MAX_PREPARATIONS = 5;
 
 export interface StreamAnswer {
   readonly status: number;
-  /** JSON text. */
-  readonly body: string;
+  /** JSON. */
+  readonly body: Uint8Array;
 }
 
 @Injectable()
@@ -53,15 +55,17 @@ export class StreamsService {
     const body = jsonObjectBody(request);
     const command = {
       queryId: this.mint.mint(),
-      name: shortName(requiredString(body, 'name')),
-      sourceQueue: shortName(requiredString(body, 'source_queue')),
-      configHash: requiredString(body, 'config_hash'),
-      sinkQueue: shortName(optionalString(body, 'sink_queue') ?? '') || null,
+      name: short('name', requiredString(body, 'name')),
+      sourceQueue: short('source_queue', requiredString(body, 'source_queue')),
+      configHash: short('config_hash', requiredString(body, 'config_hash'), MAX_HASH_BYTES),
+      sinkQueue: short('sink_queue', optionalString(body, 'sink_queue') ?? '') || null,
       reset: body['reset'] === true,
       needsGrant: !tenant.every((byte, i) => byte === DEFAULT_TENANT[i]),
     };
     const bytes = encodeRegisterStream(tenant, command);
-    const outcome = await this.groups.ofTenant(tenant).submit({ bytes }, this.options());
+    const growing = !this.isKnown(tenant, command.name);
+    const group = this.groups.ofTenant(tenant);
+    const outcome = await group.submit({ bytes, growing }, this.options());
     if (outcome.kind !== CommandKind.RegisterStream) throw new QueenError('retry');
     const { name, configHash: config_hash } = command;
     const { verdict } = outcome;
@@ -81,20 +85,20 @@ export class StreamsService {
     const tenant = this.tenancy.of(request);
     const body = jsonObjectBody(request);
     const target = addressed(body);
-    const prefix = optionalString(body, 'key_prefix') ?? '';
-    const keep = stateFilter(body);
+    const wanted = stateRequest(body);
     const group = this.groups.ofTenant(tenant);
-    await group.readBarrier(this.options());
+    const options = this.options();
+    await group.readBarrier(options);
     const { names, streams } = group.tables;
     const id = names.tenant(tenant);
     const query = id === undefined ? undefined : streams.byId(id, target.queryId);
     const partition = findPartition(group.tables, tenant, target.partition);
     if (query === undefined || partition === undefined) return json(404, { error: 'not found' });
-    const partitionId = group.tables.partitions.id(partition.slot);
+    const place = { ...query, partitionId: group.tables.partitions.id(partition.slot) };
     const view = await group.view();
+    const isLate = (): boolean => monotonicMs() > options.deadlineMs;
     try {
-      const rows = await stateRows(view, { ...query, partitionId }, { prefix, keep });
-      return { status: 200, body: `{"success":true,"rows":[${rows.map(rowText).join(',')}]}` };
+      return { status: 200, body: await stateAnswer({ view, place }, wanted, isLate) };
     } finally {
       await view.close();
     }
@@ -111,26 +115,46 @@ export class StreamsService {
     const messages = sinkMessages(objects(body, 'push_items'), payloads, this.mint);
     if (ops === null)
       return refused('bad_request', 'a state operation is neither upsert nor delete');
-    const { tables } = this.groups.ofTenant(tenant);
-    const partition = findPartition(tables, tenant, target.partition);
-    if (partition === undefined) return notFound();
-    const partitionId = tables.partitions.id(partition.slot);
+    const options = this.options();
+    const source = await this.sourceOf(tenant, target, options);
+    if (source === undefined) return notFound();
+    const { queue, partitionId } = source;
+    const tooLong = nameRefusal({ queue, group: ack?.group ?? '' });
+    if (tooLong !== undefined) throw new QueenError('name_too_long', tooLong);
     const command = { queryId: target.queryId, partitionId, ack, stateOps: ops };
-    const outcome = await this.commit(tenant, command, messages);
+    const outcome = await this.commit({ tenant, options }, command, messages);
     if (outcome === null) return refused('too_large', 'the cycle is larger than one entry may be');
-    return cycleAnswer(outcome, { target, messages, ops: ops.length, queue: partition.queue.name });
+    return cycleAnswer(outcome, { target, messages, ops: ops.length, queue });
+  }
+
+  /** A pop of another node may have told of a partition that this node has not applied yet. */
+  private async sourceOf(
+    tenant: Uint8Array,
+    target: Addressed,
+    options: CallOptions,
+  ): Promise<Source | undefined> {
+    const group = this.groups.ofTenant(tenant);
+    const known = foundSource(group.tables, tenant, target);
+    if (known !== undefined) return known;
+    await group.readBarrier(options);
+    return foundSource(group.tables, tenant, target);
+  }
+
+  private isKnown(tenant: Uint8Array, name: string): boolean {
+    const { names, streams } = this.groups.ofTenant(tenant).tables;
+    const id = names.tenant(tenant);
+    return id !== undefined && streams.byName(id, name) !== undefined;
   }
 
   /** Null: it fits no entry. */
   private async commit(
-    tenant: Uint8Array,
+    { tenant, options }: { readonly tenant: Uint8Array; readonly options: CallOptions },
     command: Parameters<typeof encodeStreamCycle>[1],
     messages: readonly SinkMessage[],
   ): Promise<StreamCycleOutcome | null> {
     const group = this.groups.ofTenant(tenant);
     const windowMinSeconds = Math.ceil(this.config.retention.txnWindowMinMs / 1000);
     const limits = { defaults: implicitDefaults(), windowMinSeconds };
-    const options = this.options();
     for (let tries = 0; tries < MAX_PREPARATIONS; tries += 1) {
       const push = await sinkPush(messages, { tenant, group, limits }, options);
       const bytes = encodeStreamCycle(tenant, command, push);
@@ -146,6 +170,22 @@ export class StreamsService {
   private options(): { readonly deadlineMs: number } {
     return { deadlineMs: deadlineAfter(this.config.server.stmtTimeoutMs) };
   }
+}
+
+/** The partition a cycle reads from. */
+interface Source {
+  readonly queue: string;
+  readonly partitionId: PartitionId;
+}
+
+function foundSource(
+  tables: Tables,
+  tenant: Uint8Array,
+  { partition }: Addressed,
+): Source | undefined {
+  const found = findPartition(tables, tenant, partition);
+  if (found === undefined) return undefined;
+  return { queue: found.queue.name, partitionId: tables.partitions.id(found.slot) };
 }
 
 interface CycleScene {
@@ -172,37 +212,13 @@ function cycleAnswer(outcome: StreamCycleOutcome, scene: CycleScene): StreamAnsw
   });
 }
 
-/** Exact keys and ripe windows, both optional and together. */
-function stateFilter(body: JsonObject): (entry: StateEntry) => boolean {
-  const list = body['keys'] ?? [];
-  if (!Array.isArray(list)) throw new QueenError('bad_request', 'keys must be an array');
-  const keys = new Set<unknown>(list);
-  const ripe = body['ripe_at_or_before'] ?? null;
-  if (ripe !== null && typeof ripe !== 'number') {
-    throw new QueenError('bad_request', 'ripe_at_or_before must be a number');
-  }
-  return (entry) =>
-    (keys.size === 0 || keys.has(entry.key)) && (ripe === null || isRipe(entry, ripe));
-}
-
-function isRipe({ value }: StateEntry, atMs: number): boolean {
-  const parsed = JSON.parse(readUtf8(value, 0, value.length)) as { windowEnd?: unknown } | null;
-  const end = parsed?.windowEnd;
-  return typeof end === 'number' && end <= atMs;
-}
-
-function rowText({ key, value, updatedAt }: StateEntry): string {
-  const text = readUtf8(value, 0, value.length);
-  return `{"key":${JSON.stringify(key)},"value":${text},"updated_at":"${timestampText(updatedAt)}"}`;
-}
-
-function shortName(name: string): string {
-  if (utf8Length(name) <= MAX_NAME_BYTES) return name;
-  throw new QueenError('name_too_long', `a name may have ${MAX_NAME_BYTES} bytes`);
+function short(field: string, text: string, mostBytes = MAX_NAME_BYTES): string {
+  if (utf8Length(text) <= mostBytes) return text;
+  throw new QueenError('name_too_long', `${field} may have ${mostBytes} bytes`);
 }
 
 function json(status: number, body: object): StreamAnswer {
-  return { status, body: JSON.stringify(body) };
+  return { status, body: Buffer.from(JSON.stringify(body)) };
 }
 
 function refused(reason: string, error: string): StreamAnswer {

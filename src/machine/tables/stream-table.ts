@@ -4,6 +4,7 @@
  */
 import { tenantId } from '../../common/ids.js';
 import type { TenantId } from '../../common/ids.js';
+import { hexText } from '../../common/uuid-v7.js';
 import type { RowPort } from '../machine.js';
 import {
   checkGarbageState,
@@ -36,6 +37,8 @@ export interface StreamTable {
 
 export class StreamTableImpl implements StreamTable {
   private readonly tenants = new Map<number, Map<string, StreamQuery>>();
+  /** Every cycle names its query by id. */
+  private readonly ids = new Map<string, StreamQuery>();
   private readonly dirty = new Set<StreamQuery>();
   private readonly garbage = new Map<string, GarbageState>();
   private readonly newGarbage: GarbageState[] = [];
@@ -46,10 +49,7 @@ export class StreamTableImpl implements StreamTable {
   }
 
   byId(tenant: TenantId, queryId: Uint8Array): StreamQuery | undefined {
-    for (const query of this.tenants.get(tenant)?.values() ?? []) {
-      if (query.queryId.every((byte, i) => byte === queryId[i])) return query;
-    }
-    return undefined;
+    return this.ids.get(idOf(tenant, queryId));
   }
 
   readersOf(tenant: TenantId, queue: string): readonly StreamQuery[] {
@@ -77,6 +77,7 @@ export class StreamTableImpl implements StreamTable {
   forget(tenant: TenantId): void {
     for (const query of this.tenants.get(tenant)?.values() ?? []) {
       this.dirty.delete(query);
+      this.ids.delete(idOf(tenant, query.queryId));
       this.deletedRows.push(streamQueryKey(tenant, query.queryId));
     }
     this.tenants.delete(tenant);
@@ -120,7 +121,12 @@ export class StreamTableImpl implements StreamTable {
     const known = this.tenants.get(query.tenant);
     if (known === undefined) this.tenants.set(query.tenant, new Map([[query.name, query]]));
     else known.set(query.name, query);
+    this.ids.set(idOf(query.tenant, query.queryId), query);
   }
+}
+
+function idOf(tenant: number, queryId: Uint8Array): string {
+  return `${tenant} ${hexText(queryId)}`;
 }
 
 function nameOf({ tenant, queryId, generation }: GarbageState): string {
