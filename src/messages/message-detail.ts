@@ -1,11 +1,16 @@
-/** One message with its readers and its dead letter (messages.md §11.2). */
+/**
+ * One message with its readers and its dead letter (messages.md §11.2). A timer that never could be fired
+ * has a dead letter and no place in the partition: it is shown from the letter, read by nobody.
+ */
 import { JsonWriter } from '../common/json/json-writer.js';
 import { murmur3x128Into } from '../common/murmur3-128.js';
 import { timestampText } from '../common/timestamp.js';
 import { encodeUtf8 } from '../common/utf8.js';
+import { NO_OFFSET } from '../machine/tables/dead-letter-row.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
 import type { Group, GroupView, StoredMessage } from '../raft/index.js';
 import { lettersOfMessage, readLetter } from '../reads/dead-letters.js';
+import { letterMessage } from '../reads/letter-messages.js';
 import { firstWithHash } from '../reads/newest-messages.js';
 import type { FoundPartition } from '../reads/partition-identity.js';
 import { findPartition, partitionUuidText } from '../reads/partition-identity.js';
@@ -37,10 +42,16 @@ export async function messageDetail(
   const id = group.tables.partitions.id(found.slot);
   const view = await group.view();
   try {
-    const offset = await findOffset(group, view, { found, transactionId: path.transactionId });
-    const [message] = offset < 0 ? [] : await group.readMessages(id, offset, offset);
-    if (message === undefined) return null;
-    const letter = await letterOf(group, view, { found, message });
+    const hash = hashOf(path.transactionId);
+    const offset = await findOffset(group, view, { found, hash });
+    const [stored] = offset < 0 ? [] : await group.readMessages(id, offset, offset);
+    const letter = await letterOf(group, view, {
+      found,
+      hash,
+      offset: stored?.offset ?? NO_OFFSET,
+    });
+    const message = stored ?? (letter === null ? null : await unplaced(group, letter));
+    if (message === null) return null;
     // The partition may be gone since: its slot is node-local.
     const now = findPartition(group.tables, tenant, path.partitionId);
     return now === undefined ? null : render(group, { found: now, message, letter });
@@ -52,13 +63,10 @@ export async function messageDetail(
 async function findOffset(
   group: Group,
   view: GroupView,
-  wanted: { readonly found: FoundPartition; readonly transactionId: string },
+  { found, hash }: { readonly found: FoundPartition; readonly hash: Uint8Array },
 ): Promise<number> {
   const { partitions } = group.tables;
-  const { slot, queue } = wanted.found;
-  const text = encodeUtf8(wanted.transactionId);
-  const hash = new Uint8Array(16);
-  murmur3x128Into(text, 0, text.length, hash, 0);
+  const { slot, queue } = found;
   const lastOffset = partitions.lastOffset(slot);
   const partitionId = partitions.id(slot);
   const source = {
@@ -73,18 +81,36 @@ async function findOffset(
   });
 }
 
+function hashOf(transactionId: string): Uint8Array {
+  const text = encodeUtf8(transactionId);
+  const hash = new Uint8Array(16);
+  murmur3x128Into(text, 0, text.length, hash, 0);
+  return hash;
+}
+
 async function letterOf(
   group: Group,
   view: GroupView,
-  of: { readonly found: FoundPartition; readonly message: StoredMessage },
+  of: { readonly found: FoundPartition; readonly hash: Uint8Array; readonly offset: number },
 ): Promise<DeadLetterRow | null> {
-  const { slot, queue } = of.found;
+  const { found, hash, offset } = of;
+  const { slot, queue } = found;
   if (group.tables.partitions.deadLetters(slot) === 0) return null;
-  const { hash, offset } = of.message;
   const place = { queueId: queue.id, partitionId: group.tables.partitions.id(slot), hash };
   const letters = await lettersOfMessage(view, place, MAX_LETTERS);
   const own = letters.find((letter) => letter.offset === offset);
   return own === undefined ? null : ((await readLetter(view, own.name)) ?? null);
+}
+
+/** What a letter holds of a message that never had an offset; null when it went meanwhile. */
+async function unplaced(group: Group, letter: DeadLetterRow): Promise<StoredMessage | null> {
+  const held = await letterMessage(group, letter);
+  if (held === null) return null;
+  const { messageId: id, transactionHash: hash, failedAt } = letter;
+  return {
+    ...{ offset: NO_OFFSET, baseOffset: NO_OFFSET, id, hash, createdAtMicros: failedAt },
+    ...held,
+  };
 }
 
 function render(group: Group, detail: Detail): Uint8Array {
@@ -128,7 +154,8 @@ function writeGroups(
     const live = lease >= 0 && leases.expiresAt(lease) > now;
     out.ascii('{"name":').string(names.groupName(cursors.groupId(c)));
     out.ascii(',"committed":').number(cursors.committed(c));
-    out.ascii(',"consumed":').boolean(cursors.committed(c) >= at.offset);
+    const isPast = at.offset !== NO_OFFSET && cursors.committed(c) >= at.offset;
+    out.ascii(',"consumed":').boolean(isPast);
     const end = live ? timestampText(leases.expiresAt(lease)) : undefined;
     out.ascii(',"leaseExpiresAt":').stringOrNull(end).ascii('}');
   }

@@ -116,6 +116,15 @@ it.each<[string, Buffer, string]>([
     expect(isShown(letter)).toEqual([true, true]);
     expect((await peek(queue)).found).toBe(false);
     expect((await calls.pop(queue)).status).toBe(204);
+    const detail = await broker.get(`/api/v1/messages/${letter.partitionId}/the-txn`);
+    expect([detail.status, ...isShown(detail.json)]).toEqual([200, true, true]);
+    expect(detail.json).toMatchObject({
+      ...{ id: messageId, transactionId: 'the-txn', queue, partition: 'p', traceId: null },
+      ...{ status: 'dead_letter', retryCount: 3, errorMessage: letter.errorMessage },
+      createdAt: letter.failedAt,
+    });
+    // Nobody reads past what has no place.
+    expect(detail.json.consumerGroups.some(({ consumed }: Wire) => consumed)).toBe(false);
     await broker.restart(SMALL_ENTRIES);
     expect(isShown(await firstLetter(queue))).toEqual([true, true]);
   },
