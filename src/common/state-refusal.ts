@@ -21,9 +21,9 @@ export class StateRefusal extends Error {
   constructor(
     readonly code: ErrorCode,
     private readonly fields: StateRefusalFields = {},
-    private readonly own: { readonly status?: number } = {},
+    private readonly own: { readonly status?: number; readonly cause?: unknown } = {},
   ) {
-    super(fields.detail ?? errorRule(code).text);
+    super(fields.detail ?? errorRule(code).text, own.cause === undefined ? {} : own);
   }
 
   get status(): number {
@@ -47,4 +47,9 @@ export class StateRefusal extends Error {
       ...(detail === undefined ? {} : { detail }),
     };
   }
+}
+
+/** A fault nobody foresaw: the client learns no more than that; `cause` is for the log. */
+export function faultOf(code: ErrorCode, cause: unknown): StateRefusal {
+  return new StateRefusal(code, { reason: 'internal' }, { cause });
 }

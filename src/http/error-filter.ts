@@ -38,8 +38,10 @@ export class ErrorFilter implements ExceptionFilter {
 
   private answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     if (error instanceof QueenError) sendQueenError(reply, error);
-    else if (error instanceof StateRefusal) sendStateRefusal(reply, error);
-    else if (error instanceof QueryTextError) sendText(reply, 400, error.message);
+    else if (error instanceof StateRefusal) {
+      if (error.cause !== undefined) this.logFault(error.cause, request);
+      sendStateRefusal(reply, error);
+    } else if (error instanceof QueryTextError) sendText(reply, 400, error.message);
     else if (error instanceof NotFoundException) this.notFound(request, reply);
     else if (error instanceof HttpException) {
       if (error.getStatus() === 401) void reply.header('www-authenticate', 'Bearer');
@@ -72,13 +74,17 @@ export class ErrorFilter implements ExceptionFilter {
     } else if (known !== null && status >= 400 && status < 500) {
       sendJson(reply, status, { error: known.message, code: 'bad_request' });
     } else {
-      this.logger.error('request failed', {
-        method: request.method,
-        path: request.routeOptions?.url ?? '',
-        error: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      });
+      this.logFault(error, request);
       sendQueenError(reply, new QueenError('internal'));
     }
+  }
+
+  private logFault(error: unknown, request: FastifyRequest): void {
+    this.logger.error('request failed', {
+      method: request.method,
+      path: request.routeOptions?.url ?? '',
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
   }
 }
 

@@ -111,7 +111,12 @@ export const READ_REFUSALS = [
   unavailable('kv_retry'),
   unavailable('kv_no_leader'),
   new StateRefusal('kv_disabled'),
-  new StateRefusal('kv_error'),
+  new StateRefusal('kv_error', { reason: 'internal' }),
+];
+
+export const NAMESPACES_REFUSALS = [
+  ...READ_REFUSALS,
+  new StateRefusal('payload_too_large', { reason: 'too_large' }),
 ];
 
 export const WRITE_REFUSALS = [
@@ -123,5 +128,6 @@ export const WRITE_REFUSALS = [
   new StateRefusal('kv_quota_exceeded', { reason: 'kv_quota_exceeded' }),
   new StateRefusal('payload_too_large', { reason: 'kv_value_too_large' }),
   new StateRefusal('payload_too_large', { reason: 'kv_key_too_large' }),
+  new StateRefusal('payload_too_large', { reason: 'too_large' }),
   unavailable('kv_check_needs_cluster_version_5'),
 ];

@@ -4,7 +4,7 @@ import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
 import { ApiAnswer, ApiRefusals, ApiTenant, stateShapes } from '../docs-api/index.js';
-import { sendJson, sendJsonBytes } from '../http/answers.js';
+import { sendJsonBytes } from '../http/answers.js';
 import { jsonObjectBody } from '../http/json-body.js';
 import { Tenancy } from '../tenancy/tenant.js';
 import * as examples from './examples.js';
@@ -30,11 +30,11 @@ export class KvConsoleController {
     type: KvNamespacesDto,
     examples: examples.NAMESPACES_ANSWERS,
   })
-  @ApiRefusals({ codes: [], shapes: stateShapes(examples.READ_REFUSALS) })
+  @ApiRefusals({ codes: [], shapes: stateShapes(examples.NAMESPACES_REFUSALS) })
   async namespaces(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const tenant = this.tenancy.of(request);
     refuseQuery(request);
-    sendJson(reply, 200, await this.console.namespaces(tenant));
+    sendJsonBytes(reply, 200, await this.console.namespaces(tenant));
   }
 
   @Post('list')

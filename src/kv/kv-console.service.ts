@@ -5,6 +5,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isKvText, MAX_KV_KEY_BYTES } from '../common/kv-names.js';
 import { JsonWriter } from '../common/json/json-writer.js';
+import { StateRefusal } from '../common/state-refusal.js';
 import { utf8Length } from '../common/utf8.js';
 import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
@@ -20,6 +21,7 @@ import type { KvEntry } from '../reads/kv-rows.js';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
+const MAX_NAMESPACES_BYTES = 16 * 1024 * 1024;
 
 /** One page of a namespace. */
 export interface KvListRequest {
@@ -39,9 +41,9 @@ export class KvConsoleService {
     @Inject(StateGate) private readonly gate: StateGate,
   ) {}
 
-  async namespaces(tenant: Uint8Array): Promise<object> {
+  async namespaces(tenant: Uint8Array): Promise<Uint8Array> {
     this.gate.enterRead(tenant);
-    return this.reading(tenant, async (reader) => ({ namespaces: await reader.namespaces() }));
+    return this.reading(tenant, (reader) => namespacesList(reader));
   }
 
   async list(tenant: Uint8Array, body: JsonObject): Promise<Uint8Array> {
@@ -97,6 +99,21 @@ function booleanField(name: string, value: unknown): boolean {
   if (value === undefined || value === null) return false;
   if (typeof value !== 'boolean') throw badKv('kv_bad_request', `${name} must be a boolean`);
   return value;
+}
+
+async function namespacesList(reader: KvReader): Promise<Uint8Array> {
+  const writer = new JsonWriter().ascii('{"namespaces":[');
+  let isFirst = true;
+  for await (const { namespace, keys } of reader.namespaces()) {
+    if (writer.length > MAX_NAMESPACES_BYTES) {
+      const detail = `the namespaces take more than ${MAX_NAMESPACES_BYTES} bytes`;
+      throw new StateRefusal('payload_too_large', { reason: 'too_large', detail });
+    }
+    writer.ascii(isFirst ? '{"namespace":' : ',{"namespace":').string(namespace);
+    writer.ascii(',"keys":').integer(keys).ascii('}');
+    isFirst = false;
+  }
+  return writer.ascii(']}').toBytes();
 }
 
 async function listPage(reader: KvReader, request: KvListRequest): Promise<Uint8Array> {

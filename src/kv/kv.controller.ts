@@ -83,7 +83,7 @@ export class KvController {
   async get(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const tenant = this.tenancy.of(request);
     refuseQuery(request);
-    const { body, version } = await this.kv.single(tenant, getOperation(request));
+    const { body, version } = await this.kv.single(tenant, getOperation(request), 0);
     if (version !== null) void reply.header('etag', `"${version}"`);
     sendJsonBytes(reply, 200, body);
   }
@@ -105,7 +105,8 @@ export class KvController {
   async put(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const tenant = this.tenancy.of(request);
     refuseQuery(request);
-    const { body } = await this.kv.single(tenant, putOperation(request));
+    const { length } = bodyBytes(request);
+    const { body } = await this.kv.single(tenant, putOperation(request), length);
     sendJsonBytes(reply, 200, body);
   }
 
@@ -125,7 +126,8 @@ export class KvController {
   async remove(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const tenant = this.tenancy.of(request);
     refuseQuery(request);
-    const { body } = await this.kv.single(tenant, deleteOperation(request));
+    const { length } = bodyBytes(request);
+    const { body } = await this.kv.single(tenant, deleteOperation(request), length);
     sendJsonBytes(reply, 200, body);
   }
 }

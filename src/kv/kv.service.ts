@@ -1,6 +1,7 @@
 /**
  * Key-value calls over HTTP (state.md §1.3, §1.4): bytes in, bytes out. Bounds first, then the gate,
- * then what the operations say, then the log. What was charged is given back when nothing was written.
+ * then what the operations say, then the log. What was charged is given back when the outcome is known:
+ * nothing was written, or it is counted where this node has applied it.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { JsonWriter } from '../common/json/json-writer.js';
@@ -66,8 +67,9 @@ export class KvService {
     return this.sent(writer.ascii(']}').toBytes());
   }
 
-  /** One operation, answered by its bare element. */
-  async single(tenant: Uint8Array, operation: RawOperation): Promise<KvElement> {
+  /** One operation, answered by its bare element; `bodyBytes` of the request. */
+  async single(tenant: Uint8Array, operation: RawOperation, bodyBytes: number): Promise<KvElement> {
+    this.traffic.bytesIn += bodyBytes;
     const done = await this.run(tenant, { operations: [operation], count: 1 });
     const { answer, operations } = done;
     if (answer.abort !== null) return { body: this.sent(aborted(done)), version: null };
@@ -85,7 +87,7 @@ export class KvService {
     try {
       const operations = validateKv(request, this.limits());
       const answer = await this.measured(tenant, operations);
-      if (answer.abort !== null) pass.refund();
+      pass.refund();
       return { operations, answer };
     } catch (error) {
       const refusal = asKvRefusal(error);
@@ -119,6 +121,7 @@ export class KvService {
       tenant,
       options: { deadlineMs: deadlineAfter(this.config.server.stmtTimeoutMs) },
       maxCommandBytes: this.config.planner.entryMaxBytes,
+      skewMicros: this.config.raft.maxClockSkewMs * 1000,
     };
   }
 

@@ -1,6 +1,7 @@
 /**
  * Lock calls over HTTP (state.md §3.2): parsed before the gate, which is that of the key-value store.
- * What was charged for acquires that wrote nothing is given back, so that waiting costs no quota.
+ * What was charged is given back once the outcome is known: what acquires wrote is counted then, and
+ * waiting costs no quota.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { fitsKvStoreKey } from '../common/kv-names.js';
@@ -44,7 +45,7 @@ export class LocksService {
     try {
       for (const operation of operations) checkSlotKey(operation);
       const answers = await this.measured(tenant, operations);
-      pass.refund(unwritten(operations, answers));
+      pass.refund();
       return { results: answers.map(({ fields }, index) => ({ index, ...fields })) };
     } catch (error) {
       const refusal = asKvRefusal(error);
@@ -90,6 +91,7 @@ export class LocksService {
         tenant,
         options: { deadlineMs: deadlineAfter(this.config.server.stmtTimeoutMs) },
         maxCommandBytes: this.config.planner.entryMaxBytes,
+        skewMicros: this.config.raft.maxClockSkewMs * 1000,
       },
       random: uniform,
     };
@@ -125,19 +127,6 @@ function chargeOf(operations: readonly LockOperation[]): OccupancyCharge {
     bytes += valueBytes(operation.owner);
   }
   return { rows, bytes, timers: 0 };
-}
-
-/** The share of the acquires that added nothing. */
-function unwritten(
-  operations: readonly LockOperation[],
-  answers: readonly LockAnswer[],
-): OccupancyCharge {
-  return chargeOf(
-    operations.filter((_, i) => {
-      const answer = answers[i];
-      return answer !== undefined && (!answer.granted || answer.fields['already'] === true);
-    }),
-  );
 }
 
 function valueBytes(owner: string | null): number {

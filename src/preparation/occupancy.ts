@@ -29,7 +29,10 @@ export class OccupancyEnforcer {
     return true;
   }
 
-  /** The call did not happen; what a newer measurement knows already is not given back twice. */
+  /**
+   * The call did not happen, or what it wrote is in the measurement from now on: a write over a row that
+   * is there changes no measurement, so its charge would stay for ever. Nothing is given back twice.
+   */
   refund(charge: number): void {
     this.delta = Math.max(0, this.delta - charge);
   }

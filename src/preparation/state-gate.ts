@@ -23,9 +23,9 @@ export interface OccupancyCharge {
 
 export const NO_CHARGE: OccupancyCharge = { rows: 0, bytes: 0, timers: 0 };
 
-/** What a passed call may give back when it turns out not to have happened. */
+/** What a passed call gives back when it did not happen, and when it is applied and thus measured. */
 export interface GatePass {
-  refund(charge?: OccupancyCharge): void;
+  refund(): void;
 }
 
 export type GateConfig = Pick<
@@ -134,10 +134,10 @@ export class StateGate {
       throw refusal(quotaCode, `the tenant's limit of ${full} is reached`);
     }
     return {
-      refund: (back = charge) => {
-        state.rows.refund(back.rows);
-        state.bytes.refund(back.bytes);
-        state.timers.refund(back.timers);
+      refund: () => {
+        state.rows.refund(charge.rows);
+        state.bytes.refund(charge.bytes);
+        state.timers.refund(charge.timers);
       },
     };
   }

@@ -82,14 +82,12 @@ export class KvReader {
   }
 
   /** Namespaces with stored rows, in byte order. */
-  async namespaces(): Promise<{ readonly namespace: string; readonly keys: number }[]> {
-    if (this.tenant === undefined) return [];
-    const found: { namespace: string; keys: number }[] = [];
+  async *namespaces(): AsyncGenerator<{ readonly namespace: string; readonly keys: number }> {
+    if (this.tenant === undefined) return;
     for await (const [key, bytes] of this.view.iterate(kvNamespacesRange(this.tenant))) {
-      found.push({ namespace: kvNamespaceName(key), keys: decodeKvNamespaceRow(bytes).keys });
+      yield { namespace: kvNamespaceName(key), keys: decodeKvNamespaceRow(bytes).keys };
       if (this.slices.isSpent()) await this.slices.pause();
     }
-    return found;
   }
 
   /** Rows of the view with the patches in their places. */

@@ -1,7 +1,7 @@
 /** What the log says no with, in the envelope of the timer plane (state.md §2.7). */
 import { QueenError } from '../common/errors.js';
 import type { ErrorCode } from '../common/errors.js';
-import { StateRefusal } from '../common/state-refusal.js';
+import { faultOf, StateRefusal } from '../common/state-refusal.js';
 
 const REASONS: Partial<Record<ErrorCode, string>> = {
   timeout: 'timers_timeout',
@@ -9,6 +9,8 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   retry: 'timers_retry',
   no_leader: 'no_leader',
 };
+
+const UNKNOWN: ReadonlySet<ErrorCode> = new Set(['timeout', 'outcome_unknown', 'retry'] as const);
 
 /** Engine answers that every route shares pass as they are. */
 const SHARED: ReadonlySet<ErrorCode> = new Set([
@@ -24,8 +26,15 @@ export async function answering<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Timers may have been scheduled: what was charged for them stays until the next measurement. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof QueenError && UNKNOWN.has(error.code);
+}
+
 function timerFailure(error: unknown): unknown {
-  if (!(error instanceof QueenError) || SHARED.has(error.code)) return error;
+  if (error instanceof StateRefusal) return error;
+  if (!(error instanceof QueenError)) return faultOf('timers_error', error);
+  if (SHARED.has(error.code)) return error;
   const reason = REASONS[error.code];
   if (reason === undefined) return new StateRefusal('timers_error', { reason: error.code });
   return new StateRefusal('timers_unavailable', { reason, detail: error.message });

@@ -28,7 +28,7 @@ import { resultElement } from './timer-answer.js';
 import type { TimerElement } from './timer-answer.js';
 import { checkNames, checkSize, commandOps, foreignEncryption, mintIds } from './timer-command.js';
 import type { CommandScene, MintedOperation } from './timer-command.js';
-import { answering, outcomeLost } from './timer-failures.js';
+import { answering, isOutcomeUnknown, outcomeLost } from './timer-failures.js';
 import { badRequest, checkEdge, readOperations } from './timer-operations.js';
 import type { EdgeLimits, EdgeOperation, TimerOperation } from './timer-operations.js';
 
@@ -106,17 +106,17 @@ export class TimersService {
     const limits = this.edgeLimits(scene.tenant);
     const edge = checkEdge(call.operations, limits);
     const pass = this.enter(scene.tenant, edge, call.reply);
-    let minted: MintedOperation[];
     try {
       if (pass !== null && scene.group.status().storageFull) throw new QueenError('storage_full');
       const operations = readOperations(edge, limits);
       this.checkOperations(operations, scene);
-      minted = mintIds(operations, this.mint);
-    } catch (error) {
+      const elements = await this.submit(mintIds(operations, this.mint), scene, call.options);
       pass?.refund();
+      return elements;
+    } catch (error) {
+      if (!isOutcomeUnknown(error)) pass?.refund();
       throw error;
     }
-    return this.submit(minted, scene, call.options);
   }
 
   /** The ladder, for calls that schedule; a mixed call is refused whole, with a hint. */

@@ -203,6 +203,36 @@ describe('occupancy', () => {
     expect((await send(tenant, 'POST', '/api/v1/kv', [put('a')])).status).toBe(200);
   });
 
+  it('what is there already costs nothing: counters, overwrites, renewals, reschedules', async () => {
+    const tenant = fresh();
+    await quota(tenant, { ...rich, maxRows: 6, maxTimers: 2 });
+    const incr = { op: 'incr', ns: 'n', key: 'count', delta: 1, forever: true };
+    for (let i = 0; i < 8; i += 1) {
+      const kv = await send(tenant, 'POST', '/api/v1/kv', [incr, put('k')]);
+      const path = await send(tenant, 'PUT', '/api/v1/kv/n/k', { value: 1, forever: true });
+      const locks = await send(tenant, 'POST', '/api/v1/locks', [acquire('l')]);
+      const timers = await SCHEDULE(tenant);
+      expect([kv, path, locks, timers].map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    }
+    // The bounds are where they were.
+    const more = ['w', 'x', 'y', 'z'];
+    expect((await send(tenant, 'POST', '/api/v1/kv', more.map(put))).status).toBe(403);
+    const timers = ['y', 'z'].map((key) => timer(key));
+    expect((await send(tenant, 'POST', '/api/v1/timers', timers)).status).toBe(403);
+  });
+
+  it('a timer call that fits no entry gives its charge back', async () => {
+    const tenant = fresh();
+    await quota(tenant, { ...rich, maxTimers: 2 });
+    for (let i = 0; i < 3; i += 1) {
+      const answer = await send(tenant, 'POST', '/api/v1/timers', [
+        timer('a', { queue: 'q'.repeat(500) }),
+      ]);
+      expect(answer.status).toBe(413);
+    }
+    expect((await SCHEDULE(tenant)).status).toBe(200);
+  });
+
   it('a call that is refused or fails gives its charge back', async () => {
     const tenant = fresh();
     await quota(tenant, { ...rich, maxRows: 2, maxTimers: 2 });

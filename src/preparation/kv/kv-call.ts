@@ -6,7 +6,7 @@
 import { compareBytes } from '../../common/byte-order.js';
 import type { ErrorCode } from '../../common/errors.js';
 import { QueenError } from '../../common/errors.js';
-import { StateRefusal } from '../../common/state-refusal.js';
+import { faultOf, StateRefusal } from '../../common/state-refusal.js';
 import { CommandKind } from '../../machine/commands/catalogue.js';
 import { encodeKvCall, KvOpKind, NO_EXPECT } from '../../machine/commands/index.js';
 import type { KvCallOutcome, KvOpOutcome } from '../../machine/commands/index.js';
@@ -25,6 +25,8 @@ export interface KvCaller {
   readonly options: CallOptions;
   /** Largest command (QUEEN_RAFT_ENTRY_MAX_BYTES). */
   readonly maxCommandBytes: number;
+  /** Clocks of nodes may differ by so much (QUEEN_RAFT_MAX_CLOCK_SKEW_MS). */
+  readonly skewMicros: number;
 }
 
 export interface Indexed<T> {
@@ -217,11 +219,10 @@ async function idleAnswer(
   call: SortedKvCall,
   count: number,
 ): Promise<KvAnswer | null> {
-  const { group, tenant, options } = caller;
   if (!call.planned.every(({ operation }) => canLose(operation))) return null;
-  if ((await judged(group, tenant, call)) === null) return null;
-  await group.readBarrier(options);
-  const outcomes = await judged(group, tenant, call);
+  if ((await judged(caller, call)) === null) return null;
+  await caller.group.readBarrier(caller.options);
+  const outcomes = await judged(caller, call);
   if (outcomes === null) return null;
   const failed = call.planned.findIndex(
     ({ operation }, i) => operation.planned.required && outcomes[i]?.applied === false,
@@ -242,10 +243,12 @@ function canLose({ planned: { kind, expect } }: KvPlanned): boolean {
   return kind !== KvOpKind.Put || expect !== NO_EXPECT;
 }
 
-/** Verdicts on this node's state; null as soon as one would change a row. */
+/**
+ * Verdicts on this node's state; null as soon as one would change a row, or hangs on the clock: whether a
+ * row is over is judged by the leader's, which this node's may be ahead of or behind.
+ */
 async function judged(
-  group: Group,
-  tenant: Uint8Array,
+  { group, tenant, skewMicros }: KvCaller,
   call: SortedKvCall,
 ): Promise<KvOpOutcome[] | null> {
   const { view, kv } = await openReader(group, tenant);
@@ -253,6 +256,8 @@ async function judged(
     const outcomes: KvOpOutcome[] = [];
     for (const { operation } of call.planned) {
       const stored = await kv.stored(operation.planned);
+      const expiresAt = stored?.expiresAt ?? 0;
+      if (expiresAt !== 0 && expiresAt <= kv.now + skewMicros) return null;
       const verdict = judgeKvOperation(operation.planned, stored, kv.now);
       if (verdict.effect !== 'none') return null;
       const { applied, reason, version, value } = verdict;
@@ -292,10 +297,17 @@ const UNAVAILABLE: Partial<Readonly<Record<ErrorCode, string>>> = {
   no_leader: 'kv_no_leader',
 };
 
+/** Engine answers that every route shares. */
+const SHARED: ReadonlySet<ErrorCode> = new Set([
+  ...(['overloaded', 'storage_full', 'standby', 'name_too_long', 'reserved_tenant'] as const),
+]);
+
 /** Engine refusals in the envelope of the key-value store; what all routes share stays as it is. */
 export function asKvRefusal(error: unknown): unknown {
-  if (!(error instanceof QueenError)) return error;
+  if (error instanceof StateRefusal) return error;
+  if (!(error instanceof QueenError)) return faultOf('kv_error', error);
+  if (SHARED.has(error.code)) return error;
   const reason = UNAVAILABLE[error.code];
-  if (reason === undefined) return error;
+  if (reason === undefined) return new StateRefusal('kv_error', { reason: error.code });
   return new StateRefusal('kv_unavailable', { reason, detail: error.message });
 }
