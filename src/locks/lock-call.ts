@@ -200,11 +200,12 @@ export class LockCall {
     first: Extract<KvResult, { kind: 'getPrefix' }>,
   ): Promise<KvFound[]> {
     const rows = [...first.rows];
-    for (let after = first.nextAfter; after !== null;) {
-      const [page] = await this.kv([holdersRead(operation, after)]);
-      if (page?.kind !== 'getPrefix') break;
-      rows.push(...page.rows);
-      after = page.nextAfter;
+    for (let page = first; page.truncated;) {
+      // A page without a row, because earlier reads of the call spent the budget, is asked for again.
+      const [next] = await this.kv([holdersRead(operation, page.nextAfter ?? '')]);
+      if (next?.kind !== 'getPrefix') break;
+      rows.push(...next.rows);
+      page = next;
     }
     return rows;
   }

@@ -63,12 +63,17 @@ export function acquireWrite(
 
 /** The row with its own value, and with the instant of the acquire once it is renewed. */
 export function renewWrite(key: string, row: KvRow, ttlSeconds: number): KvPlanned {
-  const { owner, since } = permitOf(row.value);
-  const value =
-    since === null
-      ? encodeUtf8(JSON.stringify({ owner, since: kvTimeText(row.updatedAt) }))
-      : row.value;
+  const value = withSince(row);
   return write('put', key, { kind: KvOpKind.Put, expect: row.version, value, ttlSeconds });
+}
+
+/** A row written by hand keeps what else stands in it, and what is no object stays as it is. */
+function withSince({ value, updatedAt }: KvRow): Uint8Array {
+  const fields = objectOf(value);
+  if (fields === null || 'since' in fields) return value;
+  const text = readUtf8(value, 0, value.length).slice(0, -1);
+  const comma = Object.keys(fields).length > 0 ? ',' : '';
+  return encodeUtf8(`${text}${comma}"since":"${kvTimeText(updatedAt)}"}`);
 }
 
 export function releaseWrite(key: string, token: number): KvPlanned {
