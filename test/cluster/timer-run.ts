@@ -56,6 +56,8 @@ interface Result {
 export class TimerRun {
   private readonly known = new Map<string, Known>();
   private node = 0;
+  /** Leaders, while timers were firing. */
+  private killed = 0;
   private dueFromMs = 0;
   private scheduleMs = 0;
 
@@ -86,6 +88,7 @@ export class TimerRun {
       const leader = await cluster.leader();
       cluster.node(leader).killNow();
       await cluster.node(leader).ended();
+      this.killed += 1;
       await cluster.leader(
         cluster.ids.filter((id) => id !== leader),
         60_000,
@@ -202,6 +205,9 @@ export class TimerRun {
       const fired = stamps.get(key) ?? [];
       if (timer.cancelled === 'yes') cancelled += 1;
       if (timer.cancelled === 'yes' && fired.length > 0) violations.push(`${key} fired, cancelled`);
+      if (timer.cancelled === 'maybe' && fired.length > 1) {
+        violations.push(`${key} fired ${fired.length} times`);
+      }
       if (timer.cancelled === 'no' && fired.length !== 1) {
         violations.push(`${key} fired ${fired.length} times`);
       }
@@ -210,6 +216,13 @@ export class TimerRun {
         if (stamp < timer.deliverAt) violations.push(`${key} fired early`);
       }
     }
+    for (const key of stamps.keys()) {
+      if (!this.known.has(key)) violations.push(`${key} fired, never scheduled`);
+    }
+    const { timers, kills } = this.options;
+    if (this.known.size !== timers) violations.push(`${this.known.size} of ${timers} scheduled`);
+    if (this.killed !== kills) violations.push(`${this.killed} of ${kills} leaders killed`);
+    if (cancelled === 0) violations.push('no timer was cancelled');
     lateMs.sort((a, b) => a - b);
     const due = [...this.known.values()].map(({ deliverAt }) => deliverAt);
     const span = due.reduce((a, b) => Math.max(a, b), 0) - due.reduce((a, b) => Math.min(a, b));
