@@ -16,6 +16,7 @@ import { appendedAt, cursorLag, lagSeconds, MAX_LAG_LOOKUPS } from '../reads/lag
 import { partitionUuidText, queuesOf } from '../reads/partition-identity.js';
 import { walkPartitions } from '../reads/partition-walk.js';
 import { jsonArray, Slices } from '../reads/slices.js';
+import { isSuperseded } from '../reads/superseded-starts.js';
 import { GroupSums, listRow } from './group-sums.js';
 
 /** One cursor with messages before it, or one of the group asked for. */
@@ -113,6 +114,7 @@ export class GroupLagService {
         if (wanted.atLeast !== null && longest <= wanted.atLeast) return;
         for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
           if (found.length >= this.config.server.dashSizesMax) return;
+          if (isSuperseded(tables, c)) continue;
           const row = laggingCursor(group, queue, c);
           if (wanted.group === null ? row.messages > 0 : row.group === wanted.group) {
             found.push(row);

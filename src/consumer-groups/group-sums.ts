@@ -9,6 +9,7 @@ import type { QueueRow, Tables } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { appendedAt, cursorLag, lagSeconds, MAX_LAG_LOOKUPS } from '../reads/lag.js';
 import type { LagPlace } from '../reads/lag.js';
+import { isSuperseded } from '../reads/superseded-starts.js';
 
 /** Behind this much a group counts as lagging. */
 const LAGGING_SECONDS = 300;
@@ -42,6 +43,7 @@ export class GroupSums {
   addPartition(queue: QueueRow, slot: number): void {
     const { cursors, names, partitions } = this.tables;
     for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
+      if (isSuperseded(this.tables, c)) continue;
       const sum = this.sumOf(queue, names.groupName(cursors.groupId(c)));
       const lag = cursorLag(this.tables, slot, cursors.committed(c));
       sum.cursors += 1;

@@ -58,6 +58,7 @@ function judge(status: number, offset: number, outcome: AckTargetOutcome): AckIt
       : success(leaseReleased, false, true);
   }
   if (offset > outcome.spanEnd) return failed(STALE_TEXT, leaseReleased);
+  if (isSignal(status) && offset < outcome.lowestSignal) return failed(STALE_TEXT, leaseReleased);
   const dead = status === AckStatus.Failed || status === AckStatus.Dlq;
   return success(leaseReleased, dead && outcome.filed > 0, false);
 }

@@ -1,8 +1,8 @@
 /**
  * What a pop commits before it waits (messages.md §2.3): a queue pop creates its queue and registers
  * its group, discovery registers the group on every queue that matches, a plain pinned pop only gives
- * the group its number; one that conflates registers a group that never read the partition. Nothing is
- * submitted once that is so.
+ * the group its number and, unless it starts at the beginning, keeps where it starts on the partition;
+ * one that conflates registers a group that never read the partition. Nothing is submitted once that is so.
  */
 import { micros } from '../common/ids.js';
 import { implicitDefaults } from '../http/implicit-defaults.js';
@@ -18,7 +18,7 @@ export async function registerPop(
   group: Group,
   options: CallOptions,
 ): Promise<void> {
-  for (const queue of missing(request, group)) {
+  for (const { queue, contact } of missing(request, group)) {
     const bytes = encodeRegister(request.tenant, {
       queue,
       group: request.group,
@@ -29,41 +29,37 @@ export async function registerPop(
       conflation: request.conflation === true,
       namespace: request.namespace,
       task: request.task,
+      contact,
     });
     await group.submit({ bytes }, options);
   }
 }
 
-/** A pinned pop with conflation, of an unregistered group without a cursor on that partition. */
-function startsConflating(request: PopRequest, group: Group, queue: QueueRow): boolean {
-  if (request.conflation !== true) return false;
-  const { names, partitions, cursors, registrations } = group.tables;
-  const slot = partitions.find(queue.id, request.partition);
-  if (slot < 0) return false;
-  const tenant = names.tenant(request.tenant);
-  const groupId = tenant === undefined ? undefined : names.group(tenant, request.group);
-  if (groupId === undefined) return true;
-  return registrations.find(queue.id, groupId) === undefined && cursors.find(slot, groupId) < 0;
+interface Missing {
+  readonly queue: string;
+  /** Partition whose start is kept; null = the group is registered on the queue. */
+  readonly contact: string | null;
 }
 
-const NOTHING: readonly string[] = [];
+const NOTHING: readonly Missing[] = [];
 /** An empty queue name: number the group, register nowhere. */
-const NUMBER_ONLY: readonly string[] = [''];
+const NUMBER_ONLY: readonly Missing[] = [{ queue: '', contact: null }];
 
 /** Names of the queues on which the group must be registered first. */
-function missing(request: PopRequest, group: Group): readonly string[] {
+function missing(request: PopRequest, group: Group): readonly Missing[] {
   const { names, queues, registrations } = group.tables;
   const tenant = names.tenant(request.tenant);
   const groupId = tenant === undefined ? undefined : names.group(tenant, request.group);
   const isRegistered = (queue: QueueRow): boolean =>
     groupId !== undefined && registrations.find(queue.id, groupId) !== undefined;
   const queue = tenant === undefined ? undefined : queues.find(tenant, request.queue);
+  const registers = (name: string): Missing => ({ queue: name, contact: null });
   if (request.scope === 'partition') {
-    if (queue !== undefined && startsConflating(request, group, queue)) return [request.queue];
+    if (queue !== undefined && !isRegistered(queue)) return firstContact(request, group, queue);
     return groupId === undefined ? NUMBER_ONLY : NOTHING;
   }
   if (request.scope === 'queue') {
-    return queue !== undefined && isRegistered(queue) ? NOTHING : [request.queue];
+    return queue !== undefined && isRegistered(queue) ? NOTHING : [registers(request.queue)];
   }
   if (tenant === undefined) return NOTHING;
   return queues
@@ -74,5 +70,19 @@ function missing(request: PopRequest, group: Group): readonly string[] {
         (request.task === '' || request.task === task),
     )
     .filter((queue) => !isRegistered(queue))
-    .map(({ name }) => name);
+    .map(({ name }) => registers(name));
+}
+
+/** A pinned pop of a group that is not registered on the queue. */
+function firstContact(request: PopRequest, group: Group, queue: QueueRow): readonly Missing[] {
+  const { names, partitions, cursors } = group.tables;
+  const groupId = names.group(queue.tenant, request.group);
+  const slot = partitions.find(queue.id, request.partition);
+  const isKnown = groupId !== undefined && slot >= 0 && cursors.find(slot, groupId) >= 0;
+  if (slot >= 0 && !isKnown) {
+    if (request.conflation === true) return [{ queue: queue.name, contact: null }];
+    // The beginning does not move: only another start has to be kept. Queue mode has no other.
+    if (request.intent.mode !== 'all') return [{ queue: queue.name, contact: request.partition }];
+  }
+  return groupId === undefined ? NUMBER_ONLY : NOTHING;
 }

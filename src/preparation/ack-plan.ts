@@ -177,41 +177,70 @@ async function resolveFromRows(
     if (target.offsets[i] === UNKNOWN && items.hasId(item)) missing.push(i);
   });
   if (missing.length === 0) return true;
-  const hashes = new Uint8Array(missing.length * HASH_BYTES);
-  missing.forEach((i, at) => {
-    const from = (target.items[i] ?? 0) * HASH_BYTES;
-    hashes.set(items.hashes.subarray(from, from + HASH_BYTES), at * HASH_BYTES);
-  });
   const span = spanOf(context, target);
-  const found = await context.group.findIds(target.partitionId, hashes, span);
-  missing.forEach((i, at) => {
-    target.offsets[i] = found.offsets[at] ?? UNKNOWN;
-    target.bases[i] = found.bases[at] ?? UNKNOWN;
-  });
+  const isOldest = (i: number): boolean => {
+    const isCompleted = items.statuses[target.items[i] ?? 0] === AckStatus.Completed;
+    return isCompleted ? span.completedOldest : span.signalsOldest;
+  };
+  const { first, last } = span;
+  for (const oldestFirst of [false, true]) {
+    const asked = missing.filter((i) => isOldest(i) === oldestFirst);
+    if (asked.length === 0) continue;
+    const hashes = hashesOf(items, target, asked);
+    const bounds = { first, last, oldestFirst };
+    const found = await context.group.findIds(target.partitionId, hashes, bounds);
+    asked.forEach((i, at) => {
+      target.offsets[i] = found.offsets[at] ?? UNKNOWN;
+      target.bases[i] = found.bases[at] ?? UNKNOWN;
+    });
+  }
   return missing.every((i) => target.offsets[i] !== UNKNOWN);
 }
 
+function hashesOf(items: AckItems, target: PlannedTarget, asked: readonly number[]): Uint8Array {
+  const hashes = new Uint8Array(asked.length * HASH_BYTES);
+  asked.forEach((i, at) => {
+    const from = (target.items[i] ?? 0) * HASH_BYTES;
+    hashes.set(items.hashes.subarray(from, from + HASH_BYTES), at * HASH_BYTES);
+  });
+  return hashes;
+}
+
+/** Where the items of a target are expected, and which place counts of an id that stands twice there. */
+interface AckSpan {
+  readonly first: number;
+  readonly last: number;
+  readonly completedOldest: boolean;
+  readonly signalsOldest: boolean;
+}
+
 /**
- * Where items are expected: the leased batch, else everything after the cursor. A lease that is over
- * bounds nothing; the id of the batch settled last means that batch (a repeat).
+ * The leased batch, else everything after the cursor; a lease that is over bounds nothing; the id of the
+ * batch settled last means that batch (a repeat). An id that stands twice in a batch is completed as a
+ * whole and signalled from its first on (the delivered message of a conflated one). Without a batch only
+ * its first place counts, so that nothing undelivered between two of them is passed over.
  */
-function spanOf(context: AckContext, target: PlannedTarget): { first: number; last: number } {
+function spanOf(context: AckContext, target: PlannedTarget): AckSpan {
   const { partitions, cursors, leases, names } = context.group.tables;
   const slot = partitions.byId(asPartitionId(target.partitionId));
-  if (slot < 0) return { first: 0, last: -1 };
+  const newest = { completedOldest: false, signalsOldest: false };
+  if (slot < 0) return { first: 0, last: -1, ...newest };
   const tenant = names.tenant(context.tenant);
   const groupId = tenant === undefined ? undefined : names.group(tenant, context.consumerGroup);
   const cursor = groupId === undefined ? -1 : cursors.find(slot, groupId);
   const last = partitions.lastOffset(slot);
-  if (cursor < 0) return { first: partitions.logStart(slot), last };
+  if (cursor < 0) return { first: partitions.logStart(slot), last, ...newest };
   if (target.leaseId.length > 0 && cursors.releasedMatches(cursor, target.leaseId)) {
-    return { first: cursors.releasedFirst(cursor), last: cursors.releasedLast(cursor) };
+    const [first, end] = [cursors.releasedFirst(cursor), cursors.releasedLast(cursor)];
+    return { first, last: end, ...newest };
   }
   const lease = cursors.lease(cursor);
   const bounds = lease >= 0 && context.group.nowMicros() <= leases.expiresAt(lease);
   return {
     first: cursors.committed(cursor) + 1,
     last: bounds ? leases.batchEnd(lease) : last,
+    completedOldest: !bounds,
+    signalsOldest: !bounds || !leases.conflated(lease),
   };
 }
 

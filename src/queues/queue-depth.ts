@@ -7,6 +7,7 @@ import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { walkPartitions } from '../reads/partition-walk.js';
+import { isSuperseded } from '../reads/superseded-starts.js';
 import type { Slices } from './slices.js';
 
 interface PartitionDepth {
@@ -122,6 +123,7 @@ function readersOf(reader: DepthReader, slot: number): { committed: number; leas
   let leased = 0;
   let namedCursors = 0;
   for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
+    if (isSuperseded(reader.tables, c)) continue;
     const committed = cursors.committed(c);
     const isOwn = cursors.groupId(c) === reader.groupId;
     if (isOwn) own = committed;

@@ -4,6 +4,7 @@
  */
 import type { Tables } from '../machine/tables/tables.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
+import { isSuperseded } from './superseded-starts.js';
 
 export interface PartitionStats {
   readonly total: number;
@@ -64,6 +65,7 @@ function walkCursors(clock: StatsClock, slot: number): CursorWalk {
   let named = Infinity;
   let queueMode = -1;
   for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
+    if (isSuperseded(clock.tables, c)) continue;
     const committed = cursors.committed(c);
     if (names.groupName(cursors.groupId(c)) === QUEUE_MODE_GROUP) queueMode = committed;
     else named = Math.min(named, committed);

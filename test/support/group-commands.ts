@@ -68,7 +68,7 @@ export function registerCommand(
   const bytes = encodeRegister(TENANT, {
     ...{ queue, group, createQueue: true, mode: StartMode.All },
     defaults: { ...DEFAULTS, ...defaults },
-    ...{ instant: 0 as never, conflation: false, namespace: '', task: '' },
+    ...{ instant: 0 as never, conflation: false, namespace: '', task: '', contact: null },
   });
   return { bytes };
 }

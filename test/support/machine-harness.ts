@@ -269,6 +269,7 @@ export class MachineHarness {
         conflation: false,
         namespace: '',
         task: '',
+        contact: null,
         ...changes,
       }),
     );

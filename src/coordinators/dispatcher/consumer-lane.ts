@@ -46,6 +46,8 @@ export class ConsumerLane implements WaitingPlace {
   readonly pinnedReady = new Set<number>();
   /** Slots named by a claim on its way through the log. */
   readonly inFlight = new Set<number>();
+  /** Those of them that are claimable again as soon as the claim landed (commit on delivery). */
+  readonly returning = new Set<number>();
   /** Slots that need the append rows, with the messages a batch wants (0: only the start). */
   readonly lookups = new Map<number, number>();
   /** Starts found by lookups or first contact, by partition id; a cursor replaces them once claimed. */
@@ -163,7 +165,7 @@ export class ConsumerLane implements WaitingPlace {
       return found;
     }
     inspect(context, { slot, groupId: this.groupId, policy }, found);
-    if (found.cursorSlot < 0 && seed !== undefined) this.applySeed(slot, seed);
+    if (seed !== undefined && !this.isPlaced(found.cursorSlot)) this.applySeed(slot, seed);
     if (found.verdict === Verdict.Ready) {
       applyHolds(context, { slot, due: this.dues.get(id) }, found);
     }
@@ -209,6 +211,13 @@ export class ConsumerLane implements WaitingPlace {
     return pops;
   }
 
+  /** A claim of the slot was applied or lost; who is pinned to it is looked at again either way. */
+  landed(slot: number): void {
+    this.inFlight.delete(slot);
+    this.returning.delete(slot);
+    if (this.pinned.has(slot)) this.pinnedReady.add(slot);
+  }
+
   /** A pinned pop is on its way to a claim, or settled. */
   left(pop: WaitingPop): void {
     if (this.pinned.get(pop.slot)?.size !== 0) return;
@@ -252,9 +261,14 @@ export class ConsumerLane implements WaitingPlace {
     return pop === null ? null : intentOf(pop.request);
   }
 
+  /** The cursor says where the group stands; without one, or with a mere start, seeds do. */
+  private isPlaced(cursorSlot: number): boolean {
+    return cursorSlot >= 0 && !this.tables.cursors.isStart(cursorSlot);
+  }
+
   private applySeed(slot: number, seed: number): void {
     const found = this.scratch;
-    found.cursorVersion = 0;
+    if (found.cursorSlot < 0) found.cursorVersion = 0;
     found.seedCommitted = seed;
     found.firstOffset = Math.max(seed + 1, this.tables.partitions.logStart(slot));
     found.verdict = found.firstOffset > found.lastOffset ? Verdict.Empty : Verdict.Ready;

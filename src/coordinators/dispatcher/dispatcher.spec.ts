@@ -74,6 +74,75 @@ describe('dispatcher', () => {
     expect(pops.map((pop) => rangesOf(host, pop).length)).toEqual([1, 0]);
   });
 
+  it.each([
+    ['a lease', { leaseSeconds: 5 }, {}],
+    ['a delay', {}, { delayedProcessing: 5 }],
+    ['a window', {}, { windowBuffer: 5 }],
+  ])('sees the end of %s without waiting for the next tick', async (_what, first, options) => {
+    host.configure(options);
+    host.push('a');
+    host.pop({ wait: false, ...first });
+    await host.settle();
+    // Time passes, nobody ticks.
+    host.machine.advance(4);
+    const early = host.pop({ wait: false });
+    await host.settle();
+    host.machine.advance(2);
+    const late = [host.pop({ wait: false }), host.pop({ scope: 'partition', partition: 'a' })];
+    await host.settle();
+    expect(early.answer).toMatchObject(EMPTY);
+    expect(late.map((pop) => rangesOf(host, pop))).toEqual([['a 0-0'], []]);
+  });
+
+  describe('pops that do not wait, while a commit on delivery is on its way', () => {
+    const auto = { wait: false, commitOnDelivery: true, maxMessages: 1 } as const;
+
+    it.each([
+      ['queue-wide', auto],
+      ['pinned', { ...auto, scope: 'partition', partition: 'a' } as const],
+    ])('%s ones get what it leaves, and empty when it leaves nothing', async (_what, request) => {
+      host.hold = true;
+      host.push('a', 2);
+      const pops = [host.pop(request), host.pop(request), host.pop(request)];
+      await host.settle();
+      expect(host.claims).toHaveLength(1);
+      expect(pops.map(({ answer }) => answer)).toEqual([null, null, null]);
+      host.applyClaims();
+      await host.settle();
+      // The second claim leaves nothing.
+      expect(pops[2]!.answer).toMatchObject(EMPTY);
+      host.applyClaims();
+      await host.settle();
+      expect(pops.map((pop) => rangesOf(host, pop))).toEqual([['a 0-0'], ['a 1-1'], []]);
+      expect(pops[2]!.answer).toMatchObject(EMPTY);
+    });
+
+    it('are empty at once when it takes everything', async () => {
+      host.hold = true;
+      host.push('a');
+      const pops = [host.pop(auto), host.pop(auto)];
+      await host.settle();
+      expect(pops.map(({ answer }) => answer)).toEqual([null, expect.objectContaining(EMPTY)]);
+      host.applyClaims();
+      await host.settle();
+      expect(rangesOf(host, pops[0]!)).toEqual(['a 0-0']);
+    });
+
+    it('are empty when its claim is lost to somebody who holds the partition', async () => {
+      host.hold = true;
+      host.push('a', 2);
+      const pinned = { ...auto, scope: 'partition', partition: 'a' } as const;
+      const pops = [host.pop(auto), host.pop(auto), host.pop(pinned)];
+      await host.settle();
+      host.apply(host.machine.claimBytes({ partition: 'a' }));
+      host.applyClaims();
+      await host.settle();
+      expect(pops.map(({ answer }) => answer)).toEqual(
+        pops.map(() => expect.objectContaining(EMPTY)),
+      );
+    });
+  });
+
   it('puts pops whose claim was lost back in their order', async () => {
     for (const partition of ['a', 'b']) host.push(partition);
     host.hold = true;

@@ -21,6 +21,7 @@ import { CursorSeals } from './cursor-seals.js';
 import type { DiscoveryPort } from './discovery.js';
 import { discover } from './discovery.js';
 import type { DispatcherHost, DispatcherOptions } from './dispatcher-host.js';
+import { DueSlots } from './due-slots.js';
 import { ExpiryHeap } from './expiry-heap.js';
 import type { InspectContext } from './inspect.js';
 import { LaneRegister } from './lane-register.js';
@@ -29,9 +30,10 @@ import { LookupRunner } from './lookup-runner.js';
 import type { DispatchAnswer } from './waiting-pop.js';
 import { WaitingPop } from './waiting-pop.js';
 
-/** Partitions judged by scans, and due times handled, before the loop gets a turn. */
+/** Partitions judged by scans before the loop gets a turn. */
 const SCAN_SLICE = 2_000;
-const DUE_SLICE = 2_000;
+/** Partitions judged at once for a pop that comes before the scan is through. */
+const FIRST_LOOK = 256;
 /** Most grants one claim command carries, and one turn of the loop makes. */
 const MAX_GRANTS_PER_CLAIM = 1_024;
 const IDLE_CHECK_MS = 1_000;
@@ -44,7 +46,7 @@ const EMPTY: DispatchAnswer = {
 
 export class Dispatcher {
   private readonly expiries = new ExpiryHeap();
-  private readonly holds = new ExpiryHeap();
+  private readonly due: DueSlots;
   private readonly lanes: LaneRegister;
   private readonly absent = new AbsentPops();
   private readonly lookups: LookupRunner;
@@ -66,8 +68,14 @@ export class Dispatcher {
     private readonly options: DispatcherOptions,
   ) {
     this.wheel = new TimingWheel(options.tickMs, options.monotonicMs());
-    const { expiries, holds } = this;
+    const { expiries } = this;
+    const holds = new ExpiryHeap();
     this.lanes = new LaneRegister(host.tables, { expiries, holds, seals: new CursorSeals(host) });
+    this.due = new DueSlots(
+      { expiries, holds, lanes: this.lanes, tables: host.tables },
+      () => (this.running ? this.context() : null),
+      (lane) => this.touch(lane),
+    );
     this.discoveryPort = this.createDiscoveryPort();
     const { maxPopBytes } = options;
     this.lookups = new LookupRunner(
@@ -119,8 +127,7 @@ export class Dispatcher {
     this.absent.clear();
     this.dirty.clear();
     this.scanning.clear();
-    this.expiries.clear();
-    this.holds.clear();
+    this.due.clear();
     for (const pop of [...this.live]) pop.fail(new QueenError('retry'));
     this.live.clear();
   }
@@ -185,7 +192,9 @@ export class Dispatcher {
       return;
     }
     if (pop.request.autopilot?.batch === true) lane.ackRate ??= new AckRate();
+    // Of a small queue even its first pop gets all that is there.
     lane.startScan();
+    if (!lane.built) lane.buildSlice(this.context(), FIRST_LOOK);
     (pop.request.wait ? lane.waiters : lane.impatient).insert(pop);
     this.touch(lane);
   }
@@ -315,6 +324,8 @@ export class Dispatcher {
   }
 
   private flush(): void {
+    // What ended before this pop came counts, not what the last tick saw.
+    if (this.running) this.due.take();
     this.flushScheduled = false;
     if (!this.running) return;
     const context = this.context();
@@ -388,7 +399,7 @@ export class Dispatcher {
       const lane = proposed.lanes[index];
       const slot = proposed.slots[index] ?? -1;
       if (lane === undefined || slot < 0) return;
-      lane.inFlight.delete(slot);
+      lane.landed(slot);
       lane.cuts.delete(range.partitionId);
       if (partitions.byId(range.partitionId) !== slot) return;
       lane.reconsider(context, slot);
@@ -418,6 +429,7 @@ export class Dispatcher {
   }
 
   private async buildFully(lane: ConsumerLane): Promise<void> {
+    this.due.take();
     lane.startScan();
     while (!lane.built && this.running) {
       lane.buildSlice(this.context(), SCAN_SLICE);
@@ -451,7 +463,7 @@ export class Dispatcher {
 
   /** Ended leases and holds, overdue pops, idle lanes. */
   private onTick(): void {
-    this.takeDue();
+    this.due.take();
     const nowMs = this.options.monotonicMs();
     // A pop whose claim is on its way is answered by the claim; the group knows its deadline.
     this.wheel.advance(nowMs, (pop) => {
@@ -460,32 +472,6 @@ export class Dispatcher {
     if (nowMs < this.idleCheckMs) return;
     this.idleCheckMs = nowMs + IDLE_CHECK_MS;
     this.lanes.dropIdle(nowMs - this.options.idleLaneMs);
-  }
-
-  private takeDue(): void {
-    if (!this.running) return;
-    const context = this.context();
-    const { partitions, cursors } = this.host.tables;
-    for (let n = 0; n < DUE_SLICE; n += 1) {
-      const cursor = this.expiries.takeDue(context.nowMicros);
-      const slot = cursor >= 0 ? cursors.partitionSlot(cursor) : -1;
-      const held = this.holds.takeDue(context.nowMicros);
-      if (cursor < 0 && held < 0) return;
-      if (slot >= 0) {
-        const lane = this.lanes.find(partitions.queueId(slot), cursors.groupId(cursor));
-        if (lane !== undefined) this.rejudge(lane, slot, context);
-      }
-      if (held < 0) continue;
-      for (const lane of this.lanes.ofQueue(partitions.queueId(held))) {
-        this.rejudge(lane, held, context);
-      }
-    }
-    setImmediate(() => this.takeDue());
-  }
-
-  private rejudge(lane: ConsumerLane, slot: number, context: InspectContext): void {
-    lane.reconsider(context, slot);
-    this.touch(lane);
   }
 
   private context(): InspectContext {

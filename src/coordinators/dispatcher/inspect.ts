@@ -70,8 +70,10 @@ export function inspect(
   if (out.cursorSlot >= 0) {
     out.freeAt = leaseEnd(context, out.cursorSlot);
     if (out.freeAt > context.nowMicros) return (out.verdict = Verdict.Leased);
-    committed = tables.cursors.committed(out.cursorSlot);
     out.cursorVersion = tables.cursors.version(out.cursorSlot);
+    const placed = placedAt(tables, out.cursorSlot);
+    if (placed === null) return (out.verdict = Verdict.Lookup);
+    committed = placed;
   } else {
     const seed = seedFromColumns(tables, slot, target.policy);
     if (seed === null) return (out.verdict = Verdict.Lookup);
@@ -81,6 +83,26 @@ export function inspect(
   out.seedCommitted = committed;
   out.firstOffset = Math.max(committed + 1, tables.partitions.logStart(slot));
   return (out.verdict = out.firstOffset > out.lastOffset ? Verdict.Empty : Verdict.Ready);
+}
+
+/** Where a cursor stands; one that is only a start may need the append rows (null). */
+function placedAt(tables: Tables, cursorSlot: number): number | null {
+  const { cursors } = tables;
+  if (!cursors.isStart(cursorSlot)) return cursors.committed(cursorSlot);
+  return seedFromColumns(
+    tables,
+    cursors.partitionSlot(cursorSlot),
+    policyOfStart(tables, cursorSlot),
+  );
+}
+
+/** A registration made since the first contact rules; else where the group asked to start then. */
+export function policyOfStart(tables: Tables, cursorSlot: number): StartPolicy {
+  const { cursors, partitions, registrations } = tables;
+  const queueId = partitions.queueId(cursors.partitionSlot(cursorSlot));
+  const row = registrations.find(queueId, cursors.groupId(cursorSlot));
+  if (row !== undefined) return { mode: row.mode, instantMicros: row.instant };
+  return { mode: StartMode.Timestamp, instantMicros: cursors.createdAt(cursorSlot) };
 }
 
 /** End of the cursor's lease as this term must see it, 0 when there is none. */

@@ -1,7 +1,7 @@
 /**
  * One pass over a lane: which pops get which partitions now. The oldest pop goes first, pinned and
  * queue-wide ones alike; pops that do not wait come after the parked ones and are told "empty" once
- * every partition was judged.
+ * every partition was judged and none comes back from a commit on delivery with messages left.
  */
 import { autopilotWidth, DEFAULT_AUTOPILOT } from './autopilot.js';
 import type { ProposedGrant } from './claim-collector.js';
@@ -10,6 +10,9 @@ import type { ConsumerLane } from './consumer-lane.js';
 import type { DispatcherOptions } from './dispatcher-host.js';
 import type { InspectContext } from './inspect.js';
 import type { WaitingList, WaitingPop } from './waiting-pop.js';
+
+/** A pop that does not wait is not kept longer by others who always were before it. */
+const MAX_TIMES_EMPTY = 256;
 
 export class LaneServer {
   private readonly collector: ClaimCollector;
@@ -33,7 +36,9 @@ export class LaneServer {
       if (!this.serveList(list, limit)) return false;
     }
     this.servePinned(Infinity);
-    if (lane.built && lane.lookups.size === 0) lane.impatient.forEach((pop) => pop.answer(false));
+    if (lane.built && lane.lookups.size === 0) {
+      lane.impatient.forEach((pop) => this.answerEmpty(pop, lane.returning.size > 0));
+    }
     return true;
   }
 
@@ -94,8 +99,14 @@ export class LaneServer {
     }
     if (lane.lookups.has(slot)) return;
     list.forEach((waiting) => {
-      if (!waiting.request.wait) waiting.answer(false);
+      if (!waiting.request.wait) this.answerEmpty(waiting, lane.returning.has(slot));
     });
+  }
+
+  /** Empty for now, unless a partition comes back with messages left once its claim has landed. */
+  private answerEmpty(pop: WaitingPop, isMoreComing: boolean): void {
+    pop.timesEmpty += 1;
+    if (!isMoreComing || pop.timesEmpty > MAX_TIMES_EMPTY) pop.answer(false);
   }
 
   private take(grant: ProposedGrant): void {

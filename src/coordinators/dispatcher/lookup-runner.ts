@@ -11,8 +11,8 @@ import type { ConsumerLane } from './consumer-lane.js';
 import type { DispatcherHost } from './dispatcher-host.js';
 import type { KnownDue } from './hold-rules.js';
 import { delayMicros } from './hold-rules.js';
-import type { InspectContext } from './inspect.js';
-import { seedFromColumns } from './inspect.js';
+import type { InspectContext, StartPolicy } from './inspect.js';
+import { policyOfStart, seedFromColumns } from './inspect.js';
 
 /** Lookups served by one view before others get a turn. */
 const BATCH = 256;
@@ -140,8 +140,11 @@ export class LookupRunner {
     };
     const id = span.partitionId;
     const cursor = cursors.find(slot, lane.groupId);
-    const known = cursor >= 0 ? cursors.committed(cursor) : lane.seeds.get(id);
-    const committed = known ?? (await this.startOf(lane, slot, { view, span }));
+    const isPlaced = cursor >= 0 && !cursors.isStart(cursor);
+    const known = isPlaced ? cursors.committed(cursor) : lane.seeds.get(id);
+    const policy =
+      cursor >= 0 ? policyOfStart(this.host.tables, cursor) : lane.policy(lane.intentFor(slot));
+    const committed = known ?? (await this.startOf(slot, policy, { view, span }));
     const seed = known === undefined ? committed : null;
     const start = Math.max(committed + 1, span.first);
     const rest: AppendSpan = { ...span, first: start };
@@ -155,11 +158,10 @@ export class LookupRunner {
   }
 
   private async startOf(
-    lane: ConsumerLane,
     slot: number,
+    policy: StartPolicy,
     { view, span }: { readonly view: GroupView; readonly span: AppendSpan },
   ): Promise<number> {
-    const policy = lane.policy(lane.intentFor(slot));
     return (
       seedFromColumns(this.host.tables, slot, policy) ??
       (await firstOffsetAtOrAfter(view, span, micros(policy.instantMicros))) - 1

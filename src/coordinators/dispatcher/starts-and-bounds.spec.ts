@@ -79,6 +79,50 @@ describe('start of a group', () => {
     expect(rangesOf(host, second)).toEqual(['a 4-4']);
   });
 
+  describe('kept from a first contact', () => {
+    const pinned = { scope: 'partition', partition: 'a', wait: false } as const;
+    const contact = (instant: number): void =>
+      host.register('g', {
+        ...{ createQueue: false, contact: 'a', mode: StartMode.Timestamp },
+        instant: instant as never,
+      });
+
+    it('decides whatever the pop asks for, also between two appends', async () => {
+      host.register('other');
+      contact(host.machine.now - 12 * SECOND);
+      const pop = host.pop(pinned);
+      await host.settle();
+      expect(host.views).toBe(1);
+      expect(rangesOf(host, pop)).toEqual(['a 2-3']);
+    });
+
+    it('gives way to a registration, which a queue-wide pop goes by', async () => {
+      host.register('other');
+      contact(host.machine.now + 100 * SECOND);
+      const first = host.pop(pinned);
+      await host.settle();
+      expect(first.answer).toMatchObject({ granted: false });
+      host.register('g');
+      const wide = host.pop({ wait: false });
+      await host.settle();
+      expect(rangesOf(host, wide)).toEqual(['a 0-3']);
+    });
+
+    it('is looked for again while it is to come', async () => {
+      host.register('other');
+      contact(host.machine.now + 10 * SECOND);
+      const pop = host.pop({ ...pinned, wait: true });
+      await host.settle();
+      host.push('a');
+      await host.settle();
+      expect(pop.answer).toBeNull();
+      host.machine.advance(11);
+      host.push('a', 3);
+      await host.settle();
+      expect(rangesOf(host, pop)).toEqual(['a 5-7']);
+    });
+  });
+
   it('refuses those that would be told "empty" when the rows can not be read', async () => {
     host.register('g', {
       mode: StartMode.Timestamp,

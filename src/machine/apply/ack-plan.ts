@@ -139,12 +139,14 @@ function planSettleAbove(state: AckState, target: AckTarget, rules: AboveRules):
   };
 }
 
-/**
- * Signals inside the span, the strongest of each offset, ascending. Under a conflated lease only the
- * delivered message, its last one, can be named.
- */
+/** Under a conflated lease a signal can name the delivered message alone, the last of the span. */
+export function lowestSignal({ conflated, committed, spanEnd }: AckState): number {
+  return conflated ? spanEnd : committed + 1;
+}
+
+/** Signals that can be named, the strongest of each offset, ascending. */
 function resolvableSignals(state: AckState, signals: readonly AckSignal[]): AckSignal[] {
-  const lowest = state.conflated ? state.spanEnd : state.committed + 1;
+  const lowest = lowestSignal(state);
   const inside = signals.filter((s) => s.offset >= lowest && s.offset <= state.spanEnd);
   inside.sort((a, b) => a.offset - b.offset || strength(b) - strength(a));
   return inside.filter((signal, i) => i === 0 || signal.offset !== inside[i - 1]!.offset);

@@ -15,7 +15,7 @@ import { appendKey } from '../tables/keyspaces.js';
 import type { PrefetchSink } from '../machine.js';
 import type { DeadLetterRow } from '../tables/dead-letter-row.js';
 import type { ApplyContext, LivePartition } from './context.js';
-import { planAck } from './ack-plan.js';
+import { lowestSignal, planAck } from './ack-plan.js';
 import type { AckPlan, AckState } from './ack-plan.js';
 import { prepareDeadLetters, writeDeadLetters } from './dead-letters.js';
 import { acceptsAck } from './lease-rules.js';
@@ -91,6 +91,7 @@ function applyTarget(context: ApplyContext, target: AckTarget, place: AckPlace):
     committedBefore: state.committed,
     spanEnd: state.spanEnd,
     committedAfter: change.plan.committed,
+    lowestSignal: lowestSignal(state),
     releasedFirst: -1,
     releasedLast: -1,
     leaseReleased: change.plan.released,
@@ -208,6 +209,7 @@ function unchanged(verdict: AckVerdict, committed = -1): AckTargetOutcome {
     committedBefore: committed,
     spanEnd: committed,
     committedAfter: committed,
+    lowestSignal: committed + 1,
     releasedFirst: -1,
     releasedLast: -1,
     leaseReleased: false,

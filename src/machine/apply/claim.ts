@@ -60,7 +60,8 @@ function claimable(
   }
   const lease = cursor < 0 ? -1 : cursors.lease(cursor);
   if (lease >= 0 && isHeld(leases, lease, context, skewMicros)) return undefined;
-  const committed = cursor < 0 ? range.seedCommitted : cursors.committed(cursor);
+  const isPlaced = cursor >= 0 && !cursors.isStart(cursor);
+  const committed = isPlaced ? cursors.committed(cursor) : range.seedCommitted;
   const { firstOffset, lastOffset } = range;
   const wanted = Math.max(committed + 1, partitions.logStart(partition.slot));
   const fits =
@@ -85,6 +86,8 @@ function takeRange(context: ApplyContext, taking: Taking): GrantedRange {
   let cursor = cursors.find(partition.slot, groupId);
   if (cursor < 0) {
     cursor = cursors.create(partition.slot, groupId, range.seedCommitted, context.now);
+  } else if (cursors.isStart(cursor)) {
+    cursors.place(cursor, range.seedCommitted, context.now);
   }
   if (cursors.lease(cursor) >= 0) cursors.clearLease(cursor);
   let deliveryAttempt = 1;

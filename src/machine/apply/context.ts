@@ -105,6 +105,7 @@ export class ApplyContext {
     digest.word(cursors.attemptCount(cursor));
     digest.word(cursors.batchRetryCount(cursor));
     digest.number(cursors.totalConsumed(cursor));
+    if (cursors.isStart(cursor)) digest.number(cursors.createdAt(cursor));
     const lease = cursors.lease(cursor);
     if (lease >= 0) {
       digest.number(leases.firstOffset(lease));

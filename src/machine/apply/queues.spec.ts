@@ -129,6 +129,7 @@ describe('register (§2.3)', () => {
     return {
       ...{ queue: 'orders', group: 'g', createQueue: true, defaults: DEFAULTS },
       ...{ mode: StartMode.All, instant: 0 as never, conflation: false, namespace: '', task: '' },
+      contact: null,
     };
   }
 });

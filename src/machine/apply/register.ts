@@ -1,7 +1,7 @@
 /**
  * Register (spec §2.3): makes a consumer group known on a queue and persists its start policy.
- * Idempotent: an existing registration is never changed. With an empty queue name it only gives the
- * group its number: a plain pinned pop needs one but does not register.
+ * Idempotent: an existing registration is never changed. A plain pinned pop needs a number for its group
+ * (an empty queue name) and keeps where the group starts on that one partition, but does not register.
  */
 import { micros } from '../../common/ids.js';
 import type { ConsumerGroupId, Micros, TenantId } from '../../common/ids.js';
@@ -19,11 +19,39 @@ export function applyRegister(context: ApplyContext, command: RegisterCommand): 
     const number = groupNumber(context, tenant, command.group);
     return { kind: CommandKind.Register, queueId: null, groupId: number };
   }
+  if (command.contact !== null) return applyContact(context, command, command.contact);
   const queue = findQueue(context, command);
   if (queue === undefined) return { kind: CommandKind.Register, queueId: null, groupId: null };
   const groupId = groupNumber(context, queue.tenant, command.group);
   registerGroup(context, { queue, group: groupId }, command);
   return { kind: CommandKind.Register, queueId: queue.id, groupId };
+}
+
+/** First contact of an unregistered group: the cursor says where it starts, and nothing else yet. */
+function applyContact(
+  context: ApplyContext,
+  command: RegisterCommand,
+  partitionName: string,
+): RegisterOutcome {
+  const { tables } = context;
+  const tenant = tables.names.ensureTenant(context.tenantUuid);
+  const groupId = groupNumber(context, tenant, command.group);
+  const queue = tables.queues.find(tenant, command.queue);
+  const slot = queue === undefined ? -1 : tables.partitions.find(queue.id, partitionName);
+  const isKnown =
+    queue === undefined ||
+    command.group === QUEUE_MODE_GROUP ||
+    tables.registrations.find(queue.id, groupId) !== undefined;
+  if (!isKnown && slot >= 0 && tables.cursors.find(slot, groupId) < 0) {
+    const { cursors, partitions } = tables;
+    const instant = startInstant(context, command.mode, command);
+    const isPast = partitions.lastAppendAt(slot) < instant;
+    const before = isPast ? partitions.lastOffset(slot) : partitions.logStart(slot) - 1;
+    const cursor = cursors.create(slot, groupId, before, instant);
+    cursors.markStart(cursor);
+    context.cursorChanged(cursor);
+  }
+  return { kind: CommandKind.Register, queueId: null, groupId };
 }
 
 /** What a registration is made of. */

@@ -18,6 +18,7 @@ import type { PrefetchSink } from '../machine.js';
 import { ackState, findAckPlace, isFencedOff, liveLease, prefetchAckTarget } from './ack.js';
 import { prepareAck, writeAck } from './ack.js';
 import type { AckChange, AckPlace } from './ack.js';
+import { lowestSignal } from './ack-plan.js';
 import type { AckState } from './ack-plan.js';
 import type { ApplyContext } from './context.js';
 import type { PartBody, TransactionPart } from './transaction-part.js';
@@ -104,7 +105,8 @@ function isResolved(state: AckState, target: AckTarget): boolean {
   if (last !== undefined && last > state.spanEnd) return false;
   const first = completed[0];
   if (target.leaseId.length > 0 && first !== undefined && first < lowest) return false;
-  return signals.every(({ offset }) => offset >= lowest && offset <= state.spanEnd);
+  const lowestNamed = lowestSignal(state);
+  return signals.every(({ offset }) => offset >= lowestNamed && offset <= state.spanEnd);
 }
 
 function rejected(ack: TransactionAck, why: string): TransactionRollback {

@@ -92,7 +92,7 @@ export class PositionsPart implements TransactionPart {
     const slot = this.ensurePartition(queue, position.partition);
     let cursor = cursors.find(slot, group);
     if (cursor >= 0) {
-      const same = cursors.committed(cursor) === committed;
+      const same = cursors.committed(cursor) === committed && !cursors.isStart(cursor);
       if (same && this.metadataOf(cursor) === position.metadata) return false;
       cursors.clearLease(cursor);
       cursors.setCommitted(cursor, committed);

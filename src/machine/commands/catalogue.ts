@@ -169,6 +169,11 @@ export interface RegisterCommand {
   readonly conflation: boolean;
   readonly namespace: string;
   readonly task: string;
+  /**
+   * A partition: nothing is registered, only this partition's start is kept, as a plain pinned pop of
+   * an unregistered group asks for it. Null: a registration.
+   */
+  readonly contact: string | null;
 }
 
 /** A pop request as the leader knows it: the node's session and a number unique within that session. */

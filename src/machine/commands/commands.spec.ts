@@ -89,6 +89,7 @@ const register = fc.record({
   conflation: fc.boolean(),
   namespace: text,
   task: text,
+  contact: fc.option(text),
 });
 
 const range = fc.record({

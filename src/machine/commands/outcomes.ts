@@ -76,6 +76,8 @@ export interface AckTargetOutcome {
   readonly committedBefore: number;
   /** Last offset an item may name (batchEnd with a lease, else the last written offset). */
   readonly spanEnd: number;
+  /** First offset a signal may name (the delivered message alone under a conflated lease). */
+  readonly lowestSignal: number;
   readonly committedAfter: number;
   /** Offset range of the batch a 'repeat' belongs to. */
   readonly releasedFirst: number;

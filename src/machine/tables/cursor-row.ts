@@ -7,7 +7,8 @@
  *   | [flags&2 lease: 16B leaseId | u48 first | u48 batchEnd | u64 expiresAt | u64 acquiredAt
  *      | u64 term]
  *
- *   flags: 1 released, 2 lease, 4 the lease is conflated, 8 a row of keyspace 43 has metadata
+ *   flags: 1 released, 2 lease, 4 the lease is conflated, 8 a row of keyspace 43 has metadata,
+ *          16 only a start: nothing was taken yet, createdAt is the instant the group starts at
  */
 import { beginRow, openRow, readOffset, writeOffset } from './row-codec.js';
 
@@ -16,6 +17,7 @@ const FLAG_RELEASED = 1;
 const FLAG_LEASE = 2;
 const FLAG_CONFLATED = 4;
 const FLAG_METADATA = 8;
+const FLAG_START = 16;
 
 /** Mutable so that one object serves a whole load or flush. */
 export interface CursorRow {
@@ -27,6 +29,7 @@ export interface CursorRow {
   batchRetryCount: number;
   totalConsumed: number;
   hasMetadata: boolean;
+  isStart: boolean;
   hasReleased: boolean;
   releasedId: Uint8Array;
   releasedFirst: number;
@@ -53,6 +56,7 @@ export function emptyCursorRow(): CursorRow {
     batchRetryCount: 0,
     totalConsumed: 0,
     hasMetadata: false,
+    isStart: false,
     hasReleased: false,
     releasedId: NO_ID,
     releasedFirst: -1,
@@ -73,7 +77,8 @@ function flagsOf(row: CursorRow): number {
     (row.hasReleased ? FLAG_RELEASED : 0) |
     (row.hasLease ? FLAG_LEASE : 0) |
     (row.hasLease && row.conflated ? FLAG_CONFLATED : 0) |
-    (row.hasMetadata ? FLAG_METADATA : 0)
+    (row.hasMetadata ? FLAG_METADATA : 0) |
+    (row.isStart ? FLAG_START : 0)
   );
 }
 
@@ -117,6 +122,7 @@ export function decodeCursorRow(value: Uint8Array, into: CursorRow): void {
   into.hasReleased = (flags & FLAG_RELEASED) !== 0;
   into.hasLease = (flags & FLAG_LEASE) !== 0;
   into.hasMetadata = (flags & FLAG_METADATA) !== 0;
+  into.isStart = (flags & FLAG_START) !== 0;
   into.conflated = (flags & FLAG_CONFLATED) !== 0;
   if (into.hasReleased) {
     into.releasedId = reader.raw(16);

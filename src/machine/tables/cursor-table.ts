@@ -5,7 +5,7 @@
  * over (partition slot, group).
  *
  *   f64: committed attemptOffset totalConsumed createdAt releasedFirst releasedLast | 16B releasedId
- *   i32: partition groupId version attemptCount batchRetryCount lease nextOnPartition hasMetadata
+ *   i32: partition groupId version attemptCount batchRetryCount lease nextOnPartition marks
  */
 import { invariant } from '../../common/invariant.js';
 import type { ConsumerGroupId, Micros } from '../../common/ids.js';
@@ -37,8 +37,12 @@ const ATTEMPT_COUNT = 19;
 const BATCH_RETRY_COUNT = 20;
 const LEASE = 21;
 const NEXT_ON_PARTITION = 22;
-const HAS_METADATA = 23;
+const MARKS = 23;
 const STRIDE_BYTES = 96;
+
+/** Bits of the marks. */
+const HAS_METADATA = 1;
+const IS_START = 2;
 
 const MAX_U32 = 0xffff_ffff;
 /** Cursors a partition may have before they are indexed. */
@@ -150,7 +154,11 @@ export class CursorTableImpl implements CursorTable {
   }
 
   hasMetadata(slot: number): boolean {
-    return this.records.int(slot, HAS_METADATA) !== 0;
+    return this.isMarked(slot, HAS_METADATA);
+  }
+
+  isStart(slot: number): boolean {
+    return this.isMarked(slot, IS_START);
   }
 
   nextOnPartition(slot: number): number {
@@ -165,7 +173,18 @@ export class CursorTableImpl implements CursorTable {
 
   setCommitted(slot: number, committed: number): void {
     this.records.setDouble(slot, COMMITTED, committed);
+    this.mark(slot, IS_START, false);
     this.dirty.mark(slot);
+  }
+
+  markStart(slot: number): void {
+    this.mark(slot, IS_START, true);
+    this.dirty.mark(slot);
+  }
+
+  place(slot: number, committed: number, createdAt: Micros): void {
+    this.setCommitted(slot, committed);
+    this.records.setDouble(slot, CREATED_AT, createdAt);
   }
 
   setAttempt(slot: number, offset: number, count: number): void {
@@ -185,7 +204,7 @@ export class CursorTableImpl implements CursorTable {
   }
 
   setHasMetadata(slot: number, has: boolean): void {
-    this.records.setInt(slot, HAS_METADATA, has ? 1 : 0);
+    this.mark(slot, HAS_METADATA, has);
     this.dirty.mark(slot);
   }
 
@@ -275,7 +294,8 @@ export class CursorTableImpl implements CursorTable {
     records.setInt(slot, VERSION, row.version);
     records.setInt(slot, ATTEMPT_COUNT, row.attemptCount);
     records.setInt(slot, BATCH_RETRY_COUNT, row.batchRetryCount);
-    records.setInt(slot, HAS_METADATA, row.hasMetadata ? 1 : 0);
+    this.mark(slot, HAS_METADATA, row.hasMetadata);
+    this.mark(slot, IS_START, row.isStart);
     if (row.hasLease) {
       const { leaseId, firstOffset, batchEnd, term, conflated } = row;
       const expiresAt = micros(row.expiresAt);
@@ -295,6 +315,7 @@ export class CursorTableImpl implements CursorTable {
     row.batchRetryCount = this.batchRetryCount(slot);
     row.totalConsumed = this.totalConsumed(slot);
     row.hasMetadata = this.hasMetadata(slot);
+    row.isStart = this.isStart(slot);
     row.hasReleased = this.releasedFirst(slot) >= 0;
     if (row.hasReleased) {
       row.releasedId = records.copyId(slot, RELEASED_ID_BYTE);
@@ -313,6 +334,15 @@ export class CursorTableImpl implements CursorTable {
       row.conflated = leases.conflated(lease);
     }
     return encodeCursorRow(row);
+  }
+
+  private isMarked(slot: number, bit: number): boolean {
+    return (this.records.int(slot, MARKS) & bit) !== 0;
+  }
+
+  private mark(slot: number, bit: number, on: boolean): void {
+    const marks = this.records.int(slot, MARKS);
+    this.records.setInt(slot, MARKS, on ? marks | bit : marks & ~bit);
   }
 
   private add(partitionSlot: number, groupId: ConsumerGroupId): number {

@@ -52,6 +52,7 @@ describe('row codecs', () => {
       ...{ firstOffset: u48, batchEnd: u48, expiresAt: u64, acquiredAt: u64, term: u64 },
       conflated: fc.boolean(),
       hasMetadata: fc.boolean(),
+      isStart: fc.boolean(),
     };
     const {
       hasReleased: _r,

@@ -126,11 +126,20 @@ export interface CursorTable {
   releasedLast(slot: number): number;
   /** A row of keyspace 43 belongs to it; removing the cursor removes the row first. */
   hasMetadata(slot: number): boolean;
+  /**
+   * Only a start (spec §2.3): an unregistered group contacted the partition and took nothing yet.
+   * `createdAt` is the instant it starts at, `committed` a bound from below; a registration made since
+   * rules instead. Ends with the first `setCommitted` or `place`.
+   */
+  isStart(slot: number): boolean;
   nextOnPartition(slot: number): number;
 
   // Apply only. Every setter marks the row dirty; `bump` raises the version once per command.
   bump(slot: number): void;
   setCommitted(slot: number, committed: number): void;
+  markStart(slot: number): void;
+  /** The first delivery of a cursor that was only a start. */
+  place(slot: number, committed: number, createdAt: Micros): void;
   setAttempt(slot: number, offset: number, count: number): void;
   setBatchRetryCount(slot: number, count: number): void;
   addConsumed(slot: number, count: number): void;

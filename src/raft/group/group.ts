@@ -178,6 +178,13 @@ export interface ViewRange {
   readonly limit?: number;
 }
 
+/** Offsets in which ids are looked for; of an id that stands there twice the newest counts, or the oldest. */
+export interface IdSpan {
+  readonly first: number;
+  readonly last: number;
+  readonly oldestFirst?: boolean;
+}
+
 export interface Group {
   readonly id: GroupId;
   /** Synchronous reads of this node's applied columns; consistent until the next await. */
@@ -206,14 +213,15 @@ export interface Group {
   readRecord(place: RecordPlace): Promise<Uint8Array>;
   /**
    * Resolves transactionId hashes (16 B each, back to back) to offsets on this node's applied state:
-   * per hash the newest place inside [span.first, span.last], else the newest one below span.first that
+   * per hash the newest place inside [span.first, span.last] (the oldest one when `oldestFirst` is set),
+   * else the newest one below span.first that
    * is still recognised (id index window, or the last 65,536 offsets below), else -1. Works for minted
    * ids too (rows carry the hash of every id). `bases` holds the first offset of the append.
    */
   findIds(
     partitionId: number,
     hashes: Uint8Array,
-    span: { readonly first: number; readonly last: number },
+    span: IdSpan,
   ): Promise<{ readonly offsets: Float64Array; readonly bases: Float64Array }>;
   view(): Promise<GroupView>;
   status(): GroupStatus;

@@ -1,9 +1,10 @@
 /**
  * Resolves transactionId hashes to offsets, for acknowledgements and lookups by id. First the asked
- * span, newest append first; then what is still recognised below it: the id index (client ids within
+ * span from its end the caller names; then what is still recognised below it: the id index (client ids within
  * the window), then the rows of the last 65,536 offsets (any id).
  */
 import type { AppendFinder } from './append-finder.js';
+import type { IdSpan } from './group.js';
 import type { AppendPlace, AppendRow, IdIndexDriver } from './ports.js';
 
 const HASH_BYTES = 16;
@@ -11,15 +12,11 @@ const HASH_BYTES = 16;
 const LOOK_BACK = 65_536;
 /** Offsets per search step: rows of one step are in memory at once. */
 const STEP = 4096;
+const NOBODY: readonly number[] = [];
 
 export interface ResolvedIds {
   readonly offsets: Float64Array;
   readonly bases: Float64Array;
-}
-
-export interface Span {
-  readonly first: number;
-  readonly last: number;
 }
 
 export class IdResolver {
@@ -28,10 +25,11 @@ export class IdResolver {
     private readonly ids: Pick<IdIndexDriver, 'lookup'>,
   ) {}
 
-  async find(place: AppendPlace, hashes: Uint8Array, span: Span): Promise<ResolvedIds> {
+  async find(place: AppendPlace, hashes: Uint8Array, span: IdSpan): Promise<ResolvedIds> {
     const count = Math.floor(hashes.length / HASH_BYTES);
     const search = new Search(hashes, count);
-    await this.scan(place, search, span);
+    if (span.oldestFirst === true) await this.scanUp(place, search, span);
+    else await this.scan(place, search, span);
     if (search.missing > 0) await this.askIndex(place, search, span.first);
     const lower = { first: Math.max(0, span.first - LOOK_BACK), last: span.first - 1 };
     if (search.missing > 0) await this.scan(place, search, lower);
@@ -39,13 +37,23 @@ export class IdResolver {
   }
 
   /** Newest rows first, until every hash is found or the span is through. */
-  private async scan(place: AppendPlace, search: Search, span: Span): Promise<void> {
+  private async scan(place: AppendPlace, search: Search, span: IdSpan): Promise<void> {
     for (let last = span.last; last >= span.first && search.missing > 0; last -= STEP) {
       const first = Math.max(span.first, last - STEP + 1);
       const rows = await this.finder.find(place, first, last);
       for (let i = rows.length - 1; i >= 0; i -= 1) {
         const row = rows[i];
         if (row !== undefined) search.visit(row, span);
+      }
+    }
+  }
+
+  /** Oldest rows first. */
+  private async scanUp(place: AppendPlace, search: Search, span: IdSpan): Promise<void> {
+    for (let first = span.first; first <= span.last && search.missing > 0; first += STEP) {
+      const last = Math.min(span.last, first + STEP - 1);
+      for (const row of await this.finder.find(place, first, last)) {
+        search.visitUp(row, { first, last });
       }
     }
   }
@@ -97,7 +105,7 @@ class Search {
   }
 
   /** Looks for the unresolved hashes in a row, newest message first. */
-  visit(row: AppendRow, span: Span): void {
+  visit(row: AppendRow, span: IdSpan): void {
     if (this.byWord === null) {
       for (const i of this.unresolved()) this.visitOne(row, i, span);
       return;
@@ -114,7 +122,23 @@ class Search {
     }
   }
 
-  private visitOne(row: AppendRow, i: number, span: Span): void {
+  /** Oldest message first; an id found already keeps its place. */
+  visitUp(row: AppendRow, span: IdSpan): void {
+    const until = Math.min(row.count - 1, span.last - row.baseOffset);
+    for (let item = Math.max(0, span.first - row.baseOffset); item <= until; item += 1) {
+      if (this.missing === 0) return;
+      for (const i of this.candidates(row.hashWord(item))) {
+        if (this.offsets[i] !== -1 || !row.hashEquals(item, this.hashes, i * HASH_BYTES)) continue;
+        this.resolve(i, row.baseOffset + item, row.baseOffset);
+      }
+    }
+  }
+
+  private candidates(word: number): readonly number[] {
+    return this.byWord === null ? this.unresolved() : (this.byWord.get(word) ?? NOBODY);
+  }
+
+  private visitOne(row: AppendRow, i: number, span: IdSpan): void {
     const at = i * HASH_BYTES;
     const from = Math.min(row.count - 1, span.last - row.baseOffset);
     const until = Math.max(0, span.first - row.baseOffset);

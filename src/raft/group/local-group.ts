@@ -19,6 +19,7 @@ import { CoordinatorSet } from './coordinator-set.js';
 import { DeadlineWheel } from './deadline-wheel.js';
 import type { CallOptions, Group, GroupStatus, GroupView, PopAnswer } from './group.js';
 import type {
+  IdSpan,
   PayloadCipher,
   PopRequest,
   PreparedCommand,
@@ -220,11 +221,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     return this.state.readRecord(place);
   }
 
-  findIds(
-    partitionId: number,
-    hashes: Uint8Array,
-    span: { readonly first: number; readonly last: number },
-  ): Promise<ResolvedIds> {
+  findIds(partitionId: number, hashes: Uint8Array, span: IdSpan): Promise<ResolvedIds> {
     return this.state.findIds(partitionId, hashes, span);
   }
 

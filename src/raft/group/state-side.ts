@@ -15,7 +15,7 @@ import { Checkpointer } from './checkpointer.js';
 import type { CollectorOptions } from './collector/collector.js';
 import { ReadPins } from './collector/read-pins.js';
 import { EventHub } from './event-hub.js';
-import type { GroupView, PayloadCipher, RecordPlace, StoredMessage } from './group.js';
+import type { GroupView, IdSpan, PayloadCipher, RecordPlace, StoredMessage } from './group.js';
 import { IdResolver, type ResolvedIds } from './id-resolver.js';
 import { Maintenance } from './maintenance.js';
 import { MessageReader } from './message-reader.js';
@@ -143,11 +143,7 @@ export class StateSide {
     return this.reader.readRecord(place);
   }
 
-  findIds(
-    partitionId: number,
-    hashes: Uint8Array,
-    span: { readonly first: number; readonly last: number },
-  ): Promise<ResolvedIds> {
+  findIds(partitionId: number, hashes: Uint8Array, span: IdSpan): Promise<ResolvedIds> {
     const place = this.placeOf(partitionId);
     if (place !== undefined) return this.resolver.find(place, hashes, span);
     const nowhere = new Float64Array(Math.floor(hashes.length / 16)).fill(-1);

@@ -14,7 +14,7 @@ import type { Tables } from '../../../machine/tables/tables.js';
 import type { Entry, SoftState } from '../../core/index.js';
 import * as failures from '../apply-failure.js';
 import type { CallOptions, ClusterSide, Group, GroupStatus } from '../group.js';
-import type { GroupView, MembersView } from '../group.js';
+import type { GroupView, IdSpan, MembersView } from '../group.js';
 import type {
   PayloadCipher,
   PopAnswer,
@@ -188,11 +188,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     return this.own.state.readRecord(place);
   }
 
-  findIds(
-    partitionId: number,
-    hashes: Uint8Array,
-    span: { readonly first: number; readonly last: number },
-  ): Promise<ResolvedIds> {
+  findIds(partitionId: number, hashes: Uint8Array, span: IdSpan): Promise<ResolvedIds> {
     return this.own.state.findIds(partitionId, hashes, span);
   }
 
