@@ -1,5 +1,5 @@
 /**
- * The broker as the driver sees it: calls in, answers out, and a nudge after time was moved. Two
+ * The broker as the driver sees it: calls in, answers out, and a restart. Two
  * implementations: the handlers in this process, and the real application over HTTP.
  */
 import type { Groups } from '../../src/raft/index.js';
@@ -13,10 +13,20 @@ export interface Call {
   readonly body?: unknown;
 }
 
+/** A pop that waits at the broker. */
+export interface Waiting {
+  readonly answer: Promise<Answer>;
+  /** The client goes away: the answer, if there is one, reaches nobody. */
+  leave(): void;
+}
+
 export interface BrokerPort {
   send(call: Call): Promise<Answer>;
-  /** The clock was moved: whatever waits for time has to look at it now. */
-  passed(): Promise<void>;
+  wait(call: Call): Waiting;
+  /** Pops that wait at the dispatcher: registered, and found nothing. */
+  parked(): number;
+  /** Stops and starts on the same data. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -29,10 +39,9 @@ export const BROKER_ENV: Readonly<Record<string, string>> = {
   RETENTION_INTERVAL: '86400000',
 };
 
-/** The dispatcher looks at its clock every 10 ms; a sequence cannot wait for that. */
-export function letDispatcherLook(groups: Groups): void {
+export function parkedAt(groups: Groups): number {
   const { dispatchers } = groups as unknown as {
-    readonly dispatchers: readonly { onTick(): void }[];
+    readonly dispatchers: readonly { figures(): { readonly parked: number } }[];
   };
-  for (const dispatcher of dispatchers) dispatcher.onTick();
+  return dispatchers.reduce((sum, dispatcher) => sum + dispatcher.figures().parked, 0);
 }

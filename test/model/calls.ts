@@ -31,13 +31,7 @@ export interface Prepared {
 const BOGUS_LEASE = '01990000-0000-7000-8000-00000000dead';
 const QUEUES = ['a', 'b.x', 'c.x'];
 
-/** After these the broker looks at all partitions of a queue anew. */
-const RESCANS: ReadonlySet<Op['kind']> = new Set([
-  ...(['configure', 'deleteGroup', 'deleteQueue', 'subscription', 'transaction', 'seek'] as const),
-]);
-
 export function prepare(state: State, past: Past, number: number, op: Op): Prepared | null {
-  if (RESCANS.has(op.kind)) state.walked.clear();
   switch (op.kind) {
     case 'push':
       return preparePush(state, number, op.items);
@@ -62,6 +56,8 @@ export function prepare(state: State, past: Past, number: number, op: Op): Prepa
     case 'deleteMessage':
       return prepareLetterChange(state, past, op);
     case 'advance':
+    case 'restart':
+    case 'wait':
       return null;
     default:
       return prepareAdministration(state, past, op);
@@ -95,22 +91,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/**
- * What a pinned pop of an unregistered group starts from besides the beginning lives in the leader's
- * memory only, as long as it likes (README): such pops ask for the beginning here.
- */
-function startChecked(state: State, op: PopOp): PopOp {
-  const queue = state.queues.get(op.queue);
-  const { group } = op;
-  if (op.scope !== 'partition' || queue === undefined || group === undefined) return op;
-  if (op.conflation === true || queue.groups.has(group)) return op;
-  if (queue.partitions.get(op.partition)?.cursors.has(group) === true) return op;
-  const { from: _from, ...rest } = op;
-  return { ...rest, mode: 'all' };
-}
-
-function preparePop(state: State, past: Past, number: number, asked: PopOp): Prepared {
-  const op = startChecked(state, asked);
+function preparePop(state: State, past: Past, number: number, op: PopOp): Prepared {
   const from =
     op.from === undefined || op.from === 'now' ? op.from : instantOf(state, past, op.from);
   const query: [string, unknown][] = [
@@ -123,6 +104,8 @@ function preparePop(state: State, past: Past, number: number, asked: PopOp): Pre
     ['subscriptionMode', op.mode],
     ['subscriptionFrom', typeof from === 'number' ? iso(from) : from],
     ['conflation', op.conflation],
+    ['wait', op.wait],
+    ['timeout', op.wait === true ? 60_000 : undefined],
     ['namespace', op.scope === 'discovery' ? op.labels.namespace : undefined],
     ['task', op.scope === 'discovery' ? op.labels.task : undefined],
   ];
@@ -298,7 +281,18 @@ function prepareAdministration(
     | PopOp
     | AckOp
     | TransactionOp
-    | { kind: 'push' | 'extend' | 'letters' | 'purge' | 'replay' | 'deleteMessage' | 'advance' }
+    | {
+        kind:
+          | 'push'
+          | 'extend'
+          | 'letters'
+          | 'purge'
+          | 'replay'
+          | 'deleteMessage'
+          | 'advance'
+          | 'restart'
+          | 'wait';
+      }
   >,
 ): Prepared {
   switch (op.kind) {

@@ -3,7 +3,7 @@
  * smallest sequence that still shows it; at the end the counts are printed.
  */
 import type { BrokerPort } from './broker-port.js';
-import { generate } from './generate.js';
+import { generate, type Kinds } from './generate.js';
 import type { Step } from './operations.js';
 import type { Rules } from './rules.js';
 import { runSequence, type Difference, type World } from './run.js';
@@ -38,6 +38,9 @@ export async function inWorld<T>(
 export interface Seeds {
   readonly from: number;
   readonly count: number;
+  readonly kinds?: Kinds;
+  /** Sequences that one broker sees. */
+  readonly perBroker?: number;
 }
 
 /** A broker that has seen many sequences answers slower: its state is never dropped. */
@@ -46,24 +49,27 @@ const SEQUENCES_OF_A_BROKER = 400;
 /** Every sequence of the seeds must agree with the model. */
 export async function expectAgreement(
   start: () => Promise<BrokerPort>,
-  { from, count }: Seeds,
+  { from, count, kinds = {}, perBroker = SEQUENCES_OF_A_BROKER }: Seeds,
 ): Promise<void> {
   const began = performance.now();
   let operations = 0;
-  for (let first = from; first < from + count; first += SEQUENCES_OF_A_BROKER) {
-    const last = Math.min(first + SEQUENCES_OF_A_BROKER, from + count);
-    operations += await agree(start, { from: first, count: last - first });
+  for (let first = from; first < from + count; first += perBroker) {
+    const last = Math.min(first + perBroker, from + count);
+    operations += await agree(start, { from: first, count: last - first, kinds });
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   process.stdout.write(`model: ${count} sequences, ${operations} operations, ${seconds} s\n`);
 }
 
 /** On one broker; the operations run. */
-function agree(start: () => Promise<BrokerPort>, { from, count }: Seeds): Promise<number> {
+function agree(
+  start: () => Promise<BrokerPort>,
+  { from, count, kinds = {} }: Seeds,
+): Promise<number> {
   return inWorld(start, async (world) => {
     let operations = 0;
     for (let seed = from; seed < from + count; seed += 1) {
-      const steps = generate(seed);
+      const steps = generate(seed, kinds);
       const outcome = await runSequence(world, steps);
       operations += outcome.operations;
       if (outcome.difference !== null) throw new Error(await report(world, { seed, steps }));

@@ -6,8 +6,8 @@
 import {
   freshCursor,
   lastOffset,
-  liveLease,
   QUEUE_MODE,
+  takenUntil,
   type Cursor,
   type Message,
   type Partition,
@@ -35,15 +35,34 @@ export function seedOf(partition: Partition, start: Start): number {
   return first === undefined ? lastOffset(partition) : first.offset - 1;
 }
 
-export function startOf(state: State, queue: Queue, group: string, intent: Start): Start {
+export function startOf(
+  state: State,
+  { queue, partition }: { readonly queue: Queue; readonly partition: Partition },
+  group: string,
+  intent: Start,
+): Start {
   if (group === QUEUE_MODE) {
     return { mode: state.rules.queueModeStartsNew ? 'new' : 'all', instant: state.now };
   }
-  return queue.groups.get(group) ?? intent;
+  const registered = queue.groups.get(group);
+  const kept = partition.cursors.get(group)?.start ?? null;
+  if (registered !== undefined || kept === null) return registered ?? intent;
+  return { mode: 'timestamp', instant: kept };
 }
 
 export function cursorFor(partition: Partition, group: string, start: Start): Cursor {
-  return partition.cursors.get(group) ?? freshCursor(seedOf(partition, start));
+  const known = partition.cursors.get(group);
+  if (known === undefined) return freshCursor(seedOf(partition, start));
+  if (known.start === null) return known;
+  return { ...known, start: null, committed: seedOf(partition, start) };
+}
+
+/** §2.3: the first pinned pop of an unregistered group says where it starts on that partition. */
+export function keepStart(partition: Partition, group: string, start: Start): void {
+  if (start.mode === 'all' || partition.cursors.has(group)) return;
+  const newest = partition.messages.at(-1)?.createdAt ?? -Infinity;
+  const committed = newest < start.instant ? lastOffset(partition) : -1;
+  partition.cursors.set(group, { ...freshCursor(committed), start: start.instant });
 }
 
 /** The messages a claim would deliver; empty when there is nothing to claim. */
@@ -57,7 +76,8 @@ export function deliverable(
   const { delayedProcessing, windowBuffer } = queue.options;
   const { messages } = partition;
   const newest = messages.at(-1);
-  if (newest === undefined || liveLease(state, cursor) !== null) return [];
+  const taken = cursor.lease === null ? -Infinity : takenUntil(state, cursor.lease);
+  if (newest === undefined || state.now < taken) return [];
   if (windowBuffer > 0 && state.now - newest.createdAt < windowBuffer * 1000) return [];
   const wanted = messages.slice(cursor.committed + 1);
   const held = wanted.findIndex(
@@ -86,7 +106,8 @@ export function takeLease(
   cursor.attemptCount = state.rules.attempt(cursor.attemptOffset === start, cursor.attemptCount);
   cursor.attemptOffset = start;
   const { id, conflated } = lease;
-  cursor.lease = { id, first, end, conflated, expiresAt: state.now + lease.seconds * 1000 };
+  const expiresAt = state.now + lease.seconds * 1000;
+  cursor.lease = { id, first, end, conflated, expiresAt, boot: state.boot };
   return cursor.attemptCount;
 }
 

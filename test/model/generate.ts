@@ -22,6 +22,13 @@ const GROUPS = ['g', 'h'] as const;
 const CONFLATING = 'c';
 const MODES = ['all', 'new', 'New-Only ', 'newonly', 'latest', 'from_beginning'] as const;
 
+const RESTART_CHANCE = 0.07;
+const WAIT_CHANCE = 0.8;
+/** What may happen while a pop waits: nothing that ends its wait empty. */
+const MEANWHILE: ReadonlySet<Op['kind']> = new Set([
+  ...(['push', 'ack', 'transaction', 'extend', 'seek', 'configure', 'replay'] as const),
+]);
+
 const WEIGHTS = {
   push: 20,
   pop: 30,
@@ -41,8 +48,46 @@ const WEIGHTS = {
   deleteQueue: 1,
 } satisfies Partial<Record<Op['kind'], number>>;
 
-export function generate(seed: number): Step[] {
-  return new Generator(seed).sequence();
+/** What is done to a sequence on top of its own operations. */
+export interface Kinds {
+  /** Restarts of the broker between operations. */
+  readonly restarts?: boolean;
+  /** Pops that wait while the next operation is done. */
+  readonly waits?: boolean;
+}
+
+/** The same seed gives the same sequence, changed as it is asked for. */
+export function generate(seed: number, { restarts = false, waits = false }: Kinds = {}): Step[] {
+  const steps = new Generator(seed).sequence();
+  const choices = new Choices(seed);
+  if (waits) return withWaits(steps, choices);
+  if (!restarts) return steps;
+  const between = (): Step[] =>
+    choices.chance(RESTART_CHANCE) ? [{ number: -1, op: { kind: 'restart' } }] : [];
+  return steps.flatMap((step) => [...between(), step]);
+}
+
+function withWaits(steps: readonly Step[], choices: Choices): Step[] {
+  const changed: Step[] = [];
+  for (let i = 0; i < steps.length; i += 1) {
+    const [step, meanwhile] = [steps[i], steps[i + 1]];
+    if (step === undefined) break;
+    const { number, op } = step;
+    const canWait =
+      op.kind === 'pop' &&
+      op.scope !== 'discovery' &&
+      op.conflation === undefined &&
+      op.group !== CONFLATING;
+    if (canWait && meanwhile !== undefined && MEANWHILE.has(meanwhile.op.kind)) {
+      if (choices.chance(WAIT_CHANCE)) {
+        changed.push({ number, op: { kind: 'wait', pop: op, meanwhile } });
+        i += 1;
+        continue;
+      }
+    }
+    changed.push(step);
+  }
+  return changed;
 }
 
 class Generator {

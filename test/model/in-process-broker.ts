@@ -23,7 +23,7 @@ import { Groups } from '../../src/raft/index.js';
 import { openLocalGroup } from '../../src/raft/open-local-group.js';
 import { FaultyFilePort } from '../support/faulty-file-port.js';
 import type { Answer } from './answers.js';
-import { BROKER_ENV, letDispatcherLook, type BrokerPort, type Call } from './broker-port.js';
+import { BROKER_ENV, parkedAt, type BrokerPort, type Call, type Waiting } from './broker-port.js';
 
 const NO_CHECKPOINT_MS = 1e9;
 
@@ -34,42 +34,44 @@ interface Route {
   readonly handler: (request: unknown, reply: unknown) => unknown;
 }
 
+interface Disk {
+  readonly directory: string;
+  readonly files: FaultyFilePort;
+}
+
+interface Running {
+  readonly app: INestApplication;
+  readonly groups: Groups;
+  readonly routes: readonly Route[];
+}
+
 export class InProcessBroker implements BrokerPort {
   private constructor(
-    private readonly directory: string,
-    private readonly app: INestApplication,
-    private readonly groups: Groups,
-    private readonly routes: readonly Route[],
+    private readonly disk: Disk,
+    private running: Running,
   ) {}
 
   static async start(): Promise<InProcessBroker> {
     const directory = await mkdtemp(join(tmpdir(), 'queen-model-'));
-    const { config } = loadConfig({ ...BROKER_ENV, QUEEN_RAFT_DIR: directory });
-    const group = await openLocalGroup({
-      ...{ directory, nodeId: 1, checkpointMs: NO_CHECKPOINT_MS },
-      files: await simulatedDisk(directory),
-    });
-    const groups = new Groups([group]);
-    const http = { routes: new KnownRoutes(), admission: openAdmission() };
-    const adapter = createAdapter({ maxBodyBytes: config.server.maxBodyBytes });
-    const routes: Route[] = [];
-    const fastify = adapter.getInstance<FastifyInstance>();
-    fastify.addHook('onRoute', (route) => {
-      routes.push(...routesOf(route));
-    });
-    const parts = { config, logger: silentLogger, http, auth: null };
-    const module = await Test.createTestingModule({ imports: [AppModule.forRoot(parts)] })
-      .overrideProvider(Groups)
-      .useValue(groups)
-      .compile();
-    const app = module.createNestApplication(adapter, { bodyParser: false, logger: false });
-    await app.init();
-    return new InProcessBroker(directory, app, groups, routes);
+    const disk = { directory, files: await simulatedDisk(directory) };
+    return new InProcessBroker(disk, await run(disk));
   }
 
-  send({ method, path, tenant, body }: Call): Promise<Answer> {
+  send(asked: Call): Promise<Answer> {
+    return this.call(asked).answer;
+  }
+
+  wait(asked: Call): Waiting {
+    return this.call(asked);
+  }
+
+  parked(): number {
+    return parkedAt(this.running.groups);
+  }
+
+  private call({ method, path, tenant, body }: Call): Waiting {
     const [pathname = '', search = ''] = path.split('?', 2);
-    for (const route of this.routes) {
+    for (const route of this.running.routes) {
       const found = route.method === method ? route.pattern.exec(pathname) : null;
       if (found === null) continue;
       const params = Object.fromEntries(
@@ -83,15 +85,39 @@ export class InProcessBroker implements BrokerPort {
     throw new Error(`no route for ${method} ${path}`);
   }
 
-  passed(): Promise<void> {
-    letDispatcherLook(this.groups);
-    return Promise.resolve();
+  async restart(): Promise<void> {
+    await this.running.app.close();
+    this.running = await run(this.disk);
   }
 
   async stop(): Promise<void> {
-    await this.app.close();
-    await rm(this.directory, { recursive: true, force: true });
+    await this.running.app.close();
+    await rm(this.disk.directory, { recursive: true, force: true });
   }
+}
+
+async function run({ directory, files }: Disk): Promise<Running> {
+  const { config } = loadConfig({ ...BROKER_ENV, QUEEN_RAFT_DIR: directory });
+  const group = await openLocalGroup({
+    ...{ directory, nodeId: 1, checkpointMs: NO_CHECKPOINT_MS },
+    files,
+  });
+  const groups = new Groups([group]);
+  const http = { routes: new KnownRoutes(), admission: openAdmission() };
+  const adapter = createAdapter({ maxBodyBytes: config.server.maxBodyBytes });
+  const routes: Route[] = [];
+  const fastify = adapter.getInstance<FastifyInstance>();
+  fastify.addHook('onRoute', (route) => {
+    routes.push(...routesOf(route));
+  });
+  const parts = { config, logger: silentLogger, http, auth: null };
+  const module = await Test.createTestingModule({ imports: [AppModule.forRoot(parts)] })
+    .overrideProvider(Groups)
+    .useValue(groups)
+    .compile();
+  const app = module.createNestApplication(adapter, { bodyParser: false, logger: false });
+  await app.init();
+  return { app, groups, routes };
 }
 
 function openAdmission(): Admission {
@@ -130,25 +156,32 @@ type Parts = Pick<FastifyRequest, 'method' | 'url' | 'params' | 'query' | 'body'
 
 const SOCKET = { destroyed: false, errored: null };
 
-async function call(route: Route, parts: Parts): Promise<Answer> {
+function call(route: Route, parts: Parts): Waiting {
   const request = {
     ...parts,
     raw: { socket: SOCKET },
     routeOptions: { url: route.pattern.source },
   };
-  return new Promise((resolve, reject) => {
-    const reply = new MadeReply(request as unknown as FastifyRequest, resolve);
+  const raw = new MadeSocket();
+  const answer = new Promise<Answer>((resolve, reject) => {
+    const reply = new MadeReply(raw, request as unknown as FastifyRequest, resolve);
     Promise.resolve(route.handler(request, reply)).catch(reject);
   });
+  return { answer, leave: () => raw.emit('close') };
+}
+
+/** What services listen to of a response. */
+class MadeSocket extends EventEmitter {
+  destroyed = false;
 }
 
 /** What services and Nest use of a Fastify reply; the answer counts as delivered at once. */
 class MadeReply {
-  readonly raw = Object.assign(new EventEmitter(), { destroyed: false });
   sent = false;
   statusCode = 200;
 
   constructor(
+    readonly raw: MadeSocket,
     readonly request: FastifyRequest,
     private readonly resolve: (answer: Answer) => void,
   ) {}

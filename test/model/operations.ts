@@ -25,6 +25,7 @@ export interface PopOp {
   /** `now`, or the start of an operation, or this many ms ahead. */
   readonly from?: Instant | 'now';
   readonly conflation?: boolean;
+  readonly wait?: true;
 }
 
 /** An instant: the start of an operation of the sequence, or so many ms from now. */
@@ -75,12 +76,22 @@ export interface TransactionOp {
 
 export type SeekTarget = { readonly toEnd: true } | { readonly at: Instant };
 
+/** A pop that waits, and what happens while it does. */
+export interface WaitOp {
+  readonly kind: 'wait';
+  readonly pop: PopOp;
+  readonly meanwhile: Step;
+}
+
 export type Op =
   | { readonly kind: 'push'; readonly items: readonly PushItem[] }
   | PopOp
   | AckOp
   | TransactionOp
   | { readonly kind: 'advance'; readonly ms: number }
+  /** The broker stops and starts again. */
+  | { readonly kind: 'restart' }
+  | WaitOp
   | { readonly kind: 'extend'; readonly pop: number; readonly seconds?: number }
   | {
       readonly kind: 'seek';

@@ -8,6 +8,7 @@ import {
   commitOnDelivery,
   cursorFor,
   deliverable,
+  keepStart,
   startOf,
   takeLease,
   type Claim,
@@ -132,6 +133,7 @@ function reachable(state: State, request: PopRequest, group: string, intent: Sta
   const partition = queue?.partitions.get(request.partition);
   if (queue === undefined || partition === undefined) return [];
   if (request.conflation === true && !partition.cursors.has(group)) register(queue);
+  if (group !== QUEUE_MODE && !queue.groups.has(group)) keepStart(partition, group, intent);
   return [{ queue, partition }];
 }
 
@@ -217,7 +219,8 @@ function claimAs(
   const conflates = (queue: Queue): boolean => queue.groups.get(group)?.conflation === true;
   const offers = new Map<Partition, Offer>();
   for (const { queue, partition } of claiming.candidates) {
-    const cursor = cursorFor(partition, group, startOf(state, queue, group, intent));
+    const start = startOf(state, { queue, partition }, group, intent);
+    const cursor = cursorFor(partition, group, start);
     offers.set(partition, { queue, cursor, conflate: conflates(queue) });
   }
   let budget = Math.max(claiming.batch, 1);
@@ -246,26 +249,18 @@ function claimAs(
       }
     }
   }
-  if (claiming.scope !== 'partition') {
-    for (const { queue } of claiming.candidates) state.walked.add(walkOf(queue.name, group));
-  }
   return { claims, lease: claims.length === 0 ? '' : lease };
 }
 
 /**
  * A pop that found something need not wait for what the broker still has to look up: the start of a
- * group on a partition that it never read and whose policy is an instant, and the first walk over a
- * queue's partitions for a group.
+ * group on a partition that it never read and whose policy is an instant.
  */
 function mayBeLate(state: State, claiming: Claiming, { partition, queue }: Candidate): boolean {
   const { group, intent } = claiming;
-  if (!state.walked.has(walkOf(queue.name, group))) return true;
-  const { mode } = startOf(state, queue, group, intent);
-  return !partition.cursors.has(group) && mode !== 'all';
-}
-
-function walkOf(queue: string, group: string): string {
-  return JSON.stringify([queue, group]);
+  const { mode } = startOf(state, { queue, partition }, group, intent);
+  const cursor = partition.cursors.get(group);
+  return (cursor === undefined || cursor.start !== null) && mode !== 'all';
 }
 
 interface Offer {

@@ -1,13 +1,14 @@
 /**
  * Runs one sequence against a broker and the model side by side and stops at the first difference.
  */
-import { Illegal } from './answers.js';
-import type { BrokerPort } from './broker-port.js';
+import { Illegal, type Answer } from './answers.js';
+import type { BrokerPort, Call } from './broker-port.js';
 import { prepare, prepareLetters, type Past, type Prepared } from './calls.js';
 import { Bindings, difference } from './matching.js';
-import type { Step } from './operations.js';
+import type { Op, Step, WaitOp } from './operations.js';
+import { park } from './parking.js';
 import { SPEC, type Rules } from './rules.js';
-import { emptyState, type State } from './state.js';
+import { emptyState, takenUntil, type State } from './state.js';
 
 export interface Clock {
   readonly nowMs: number;
@@ -66,9 +67,19 @@ class Run {
     private readonly state: State,
   ) {}
 
-  async step({ number, op }: Step): Promise<string | null> {
-    await this.pass(op.kind === 'advance' ? op.ms : STEP_MS);
+  async step(step: Step): Promise<string | null> {
+    this.pass(step.op.kind === 'advance' ? step.op.ms : STEP_MS);
+    return this.operate(step);
+  }
+
+  private async operate({ number, op }: Step): Promise<string | null> {
     this.past.startedAt.set(number, this.state.now);
+    if (op.kind === 'wait') return this.waitFor(number, op);
+    if (op.kind === 'restart') {
+      await this.world.broker.restart();
+      this.state.boot += 1;
+      return null;
+    }
     if (op.kind === 'replay' || op.kind === 'deleteMessage') {
       // The ids of dead letters become known from their list.
       const listed = await this.compare(prepareLetters(this.state, {}));
@@ -78,24 +89,72 @@ class Run {
     return prepared === null ? null : this.compare(prepared);
   }
 
-  private async pass(ms: number): Promise<void> {
-    const { clock, broker } = this.world;
-    const before = clock.nowMs;
+  private pass(ms: number): void {
+    const { clock } = this.world;
     clock.advance(ms);
     while (isNearAnEnd(this.state, clock.nowMs)) clock.advance(MARGIN_MS + 20);
     this.state.now = clock.nowMs;
-    if (clock.nowMs > before) await broker.passed();
   }
 
-  private async compare(prepared: Prepared): Promise<string | null> {
+  /** A pop that finds nothing waits; what happens meanwhile answers it, or does not. */
+  private async waitFor(number: number, { pop, meanwhile }: WaitOp): Promise<string | null> {
+    const { broker, clock } = this.world;
+    const asked = { ...pop, wait: true as const };
+    const first = this.prepared(number, asked);
+    if (!this.isEmpty(first)) return (await this.compare(first)) ?? this.step(meanwhile);
+    // In a partition that comes later nothing is old.
+    const isThere =
+      this.state.queues.get(pop.queue)?.partitions.has(pop.partition) === true ||
+      pop.scope !== 'partition';
+    const { from: _from, ...fromStart } = { ...asked, mode: 'all' };
     this.calls += 1;
+    const parked = await park(broker, this.callOf(first));
+    if (parked.settled !== null) return `answered at once: ${JSON.stringify(parked.settled)}`;
+    clock.advance(1);
+    this.state.now = clock.nowMs;
+    const different = await this.operate(meanwhile);
+    const again = this.prepared(number, isThere ? asked : fromStart);
+    const isEmpty = different === null && this.isEmpty(again);
+    if (different !== null || isEmpty) await parked.leave();
+    if (different !== null) return different;
+    if (isEmpty && parked.settled === null) return null;
+    const answer = await parked.answered();
+    return answer === null ? 'still waits for what it could have' : this.judged(again, answer);
+  }
+
+  private prepared(number: number, op: Op): Prepared {
+    const prepared = prepare(this.state, this.past, number, op);
+    if (prepared === null) throw new Error(`${op.kind} has no call`);
+    return prepared;
+  }
+
+  /** Whether the model says that a pop finds nothing. */
+  private isEmpty(pop: Prepared): boolean {
+    try {
+      pop.judge({ status: 204, body: undefined });
+      return true;
+    } catch (error) {
+      if (error instanceof Illegal) return false;
+      throw error;
+    }
+  }
+
+  private callOf(prepared: Prepared): Call {
     const { path, body, ...call } = prepared.call;
-    const answer = await this.world.broker.send({
+    return {
       ...call,
       path: this.real(path),
       tenant: this.tenant,
       ...(body === undefined ? {} : { body: this.realBody(body) }),
-    });
+    };
+  }
+
+  private async compare(prepared: Prepared): Promise<string | null> {
+    this.calls += 1;
+    return this.judged(prepared, await this.world.broker.send(this.callOf(prepared)));
+  }
+
+  private judged(prepared: Prepared, answer: Answer): string | null {
     try {
       const shown = { status: answer.status, body: this.withSymbols(answer.body) };
       return difference(this.bindings, prepared.judge(shown), answer);
@@ -150,7 +209,8 @@ function isNearAnEnd(state: State, now: number): boolean {
     const spans = [delayedProcessing, windowBuffer, dedupWindowSeconds].filter((s) => s > 0);
     for (const { messages, cursors } of partitions.values()) {
       for (const { lease } of cursors.values()) {
-        if (lease !== null && near(lease.expiresAt)) return true;
+        if (lease === null) continue;
+        if (near(lease.expiresAt) || near(takenUntil(state, lease))) return true;
       }
       for (const { createdAt } of messages) {
         if (spans.some((seconds) => near(createdAt + seconds * 1000))) return true;

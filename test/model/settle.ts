@@ -73,10 +73,14 @@ export function settle(
     return items.map(() => ({ ...FAILED, why: 'fenced' }));
   }
   if (named !== '' && live?.id !== named) return repeated(state, target, named, repeats);
-  const places = found.map((place) => placeNow(place, target, live));
+  const places = nameable(
+    items,
+    found.map((place) => placeNow(place, target, live)),
+    live,
+  );
   const before = state.letters.length;
   if (live === null) settleFree(target, places);
-  else settleLease(state, target, live, actingPlaces(items, places, live));
+  else settleLease(state, target, live, places);
   const letters = state.letters.slice(before);
   const filed = letters.length > 0;
   const leaseReleased = live !== null && cursor.lease === null;
@@ -92,15 +96,16 @@ export function settle(
   });
 }
 
-/** §2.7: under a conflated lease a signal means something on the delivered message alone. */
-function actingPlaces(
+/** §2.7: under a conflated lease a signal can name the delivered message alone. */
+function nameable(
   items: readonly AckRequest[],
   places: readonly Place[],
-  { conflated, end }: Lease,
+  live: Lease | null,
 ): Place[] {
-  return places.map((place, i) =>
-    conflated && items[i]?.status !== 'completed' && place !== end ? 'unknown' : place,
-  );
+  return places.map((place, i) => {
+    const isSignal = items[i]?.status !== 'completed';
+    return live?.conflated === true && isSignal && place !== live.end ? 'unknown' : place;
+  });
 }
 
 /** §6.4: the lease that settled its whole batch may be acknowledged again. */
@@ -120,17 +125,18 @@ function repeated(state: State, target: Target, named: string, repeats: boolean)
 }
 
 /**
- * A place in the span, else `below` when it is behind the cursor. Of several places the newest, so that
- * all of them are completed; a signal under its own lease means the first.
+ * A place in the span, else `below` when it is behind the cursor. Of several places in a batch the newest,
+ * so that all of them are completed; a signal means the first. Without a batch the first, so that nothing
+ * undelivered is passed over.
  */
 function resolve(
   { partition, cursor }: Target,
   live: Lease | null,
-  { txn, lease, status }: AckRequest,
+  { txn, status }: AckRequest,
 ): Place {
   const last = live?.end ?? Infinity;
   const places = partition.messages.filter((message) => message.txn === txn);
-  const isFirst = status !== 'completed' && live !== null && live.id === lease && !live.conflated;
+  const isFirst = live === null || (status !== 'completed' && !live.conflated);
   const inside = places
     .filter(({ offset }) => offset > cursor.committed && offset <= last)
     .at(isFirst ? 0 : -1);
@@ -141,7 +147,9 @@ function resolve(
 /** §6.3 step 5: without a lease only a completed prefix moves the cursor, below the first signal. */
 function settleFree({ cursor, items }: Target, places: readonly Place[]): void {
   const head = headOf(items, places);
-  cursor.committed = prefix(cursor.committed, items, places, head?.offset ?? Infinity);
+  const reached = prefix(cursor.committed, items, places, head?.offset ?? Infinity);
+  if (reached > cursor.committed) cursor.start = null;
+  cursor.committed = reached;
 }
 
 interface Head {

@@ -29,10 +29,14 @@ export interface Lease {
   readonly end: number;
   expiresAt: number;
   readonly conflated: boolean;
+  /** Broker start that granted it. */
+  readonly boot: number;
 }
 
 export interface Cursor {
   committed: number;
+  /** Instant an unregistered group asked to start at; null once it took or settled something. */
+  start: number | null;
   lease: Lease | null;
   attemptOffset: number;
   attemptCount: number;
@@ -87,15 +91,18 @@ export interface State {
   /** Incarnations of each (queue, partition) so far, for symbols. */
   incarnations: Map<string, number>;
   minted: number;
-  /** (queue, group) whose partitions the broker has walked over since something changed them all. */
-  walked: Set<string>;
+  /** Starts of the broker so far. */
+  boot: number;
 }
+
+/** QUEEN_RAFT_MAX_CLOCK_SKEW_MS. */
+const MAX_CLOCK_SKEW_MS = 500;
 
 export const QUEUE_MODE = '__QUEUE_MODE__';
 
 export function emptyState(rules: Rules, now: number): State {
   return {
-    ...{ now, rules, minted: 0, walked: new Set<string>() },
+    ...{ now, rules, minted: 0, boot: 0 },
     ...{ queues: new Map(), letters: [], incarnations: new Map() },
   };
 }
@@ -160,7 +167,7 @@ export function partitionById(state: State, id: string): Partition | undefined {
 
 export function freshCursor(committed: number): Cursor {
   return {
-    ...{ committed, lease: null, attemptOffset: -1, attemptCount: 0, retries: 0 },
+    ...{ committed, start: null, lease: null, attemptOffset: -1, attemptCount: 0, retries: 0 },
     ...{ released: null, metadata: null },
   };
 }
@@ -168,6 +175,11 @@ export function freshCursor(committed: number): Cursor {
 export function liveLease(state: State, cursor: Cursor): Lease | null {
   const { lease } = cursor;
   return lease !== null && state.now < lease.expiresAt ? lease : null;
+}
+
+/** §2.4: a pop waits longer for the end of a lease that was timed before a restart. */
+export function takenUntil(state: State, { boot, expiresAt }: Lease): number {
+  return boot === state.boot ? expiresAt : expiresAt + MAX_CLOCK_SKEW_MS;
 }
 
 export function lastOffset(partition: Partition): number {

@@ -134,7 +134,8 @@ function commitPosition(state: State, entry: PositionEntry): void {
   const partition = ensurePartition(state, queue, entry.partition);
   const cursor = partition.cursors.get(group);
   const metadata = entry.metadata ?? null;
-  if (cursor?.committed === offset - 1 && cursor.metadata === metadata) return;
+  const isThere = cursor?.committed === offset - 1 && cursor.start === null;
+  if (isThere && cursor.metadata === metadata) return;
   const released = cursor?.released ?? null;
   partition.cursors.set(group, { ...freshCursor(offset - 1), metadata, released });
 }
