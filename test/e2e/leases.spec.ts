@@ -141,7 +141,7 @@ describe('leases', () => {
       expect(attempts(await calls.pop(queue))).toEqual([1]);
     });
 
-    it('starts again at 1 when the start moved', async () => {
+    it('goes on for the message behind a completed prefix', async () => {
       const queue = freshQueue();
       await calls.push(queue, 'a', 'b');
       const first = await calls.pop(queue);
