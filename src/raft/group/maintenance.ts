@@ -29,6 +29,8 @@ export interface MaintenanceParts {
     readonly pins: ReadPins;
     readonly nowMs: () => number;
     readonly options: CollectorOptions;
+    /** The collector met a damaged segment. */
+    readonly damaged: (error: Error) => void;
   };
 }
 

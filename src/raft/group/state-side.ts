@@ -95,7 +95,12 @@ export class StateSide {
       ...{ machine, rows, log: parts.log, view },
       ...(retired === undefined || options === undefined
         ? {}
-        : { collecting: { retired, store, pins: this.pins, nowMs: nowMs, options } }),
+        : {
+            collecting: {
+              ...{ retired, store, pins: this.pins, nowMs, options },
+              damaged: (error) => hooks.failed(error),
+            },
+          }),
     });
     this.apply = new ApplyLoop(
       {

@@ -4,9 +4,9 @@
  * can be lost or repeated.
  *
  * Dead stays dead: starts of logs only move up, and below them nothing can be filed or read. So a
- * segment is judged first, what rows pin is looked up after that, and the file goes only when
- * (1) the judged state is durable, so that no restart brings back a row that needs the file, and
- * (2) the reads that began before are through.
+ * segment is judged first, what rows pin is looked up after that, and the file goes only when the judged
+ * state is durable, so that no restart brings back a row that needs it, and the reads that began before
+ * are through. Damage it meets is damage like any other: the node stops.
  */
 import type { GroupView } from '../group.js';
 import type { ByteRange, GroupLog, KeptBytes, MachineParts } from '../ports.js';
@@ -20,8 +20,10 @@ import { SummaryBuilder, summaryBytes, type SegmentSummary } from './segment-sum
 const MAX_SUMMARY_BYTES = 64 * 1024 * 1024;
 /** A segment whose summary was given up is read again after this at the earliest. */
 const READ_AGAIN_MS = 600_000;
-/** A rewrite that would win too little is thought of again when so much more of it died. */
+/** A rewrite that would win too little is thought of again when so much more of the segment died. */
 const RETRY_SHARE = 0.1;
+/** Rows that pin bytes are looked up again after this when nothing else has changed. */
+const LOOK_AGAIN_MS = 60_000;
 const PAGE_BYTES = 4096;
 const BREATHE_MS = 2;
 const SLICE = 500;
@@ -31,6 +33,8 @@ export interface CollectorOptions {
   readonly intervalMs: number;
   /** Percent of a segment that must be dead for a rewrite. */
   readonly minDeadPercent: number;
+  /** After which pins that hold all that is left are looked up again. */
+  readonly lookAgainMs?: number;
 }
 
 export interface CollectorParts {
@@ -41,6 +45,8 @@ export interface CollectorParts {
   readonly log: GroupLog;
   readonly nowMs: () => number;
   view(): Promise<GroupView>;
+  /** A segment does not hold what was written: nothing more is served. */
+  damaged(error: Error): void;
 }
 
 /** What is known of one segment file. */
@@ -48,8 +54,8 @@ interface Known {
   readonly revision: number;
   readonly summary: SegmentSummary | null;
   readonly readAtMs: number;
-  /** Dead bytes below which a rewrite was found to win too little. */
-  vainDeadBytes: number;
+  /** What was live, and live or pinned, when a rewrite was found to win too little. */
+  vain: { readonly liveBytes: number; readonly keptBytes: number } | null;
 }
 
 interface Judged {
@@ -65,6 +71,8 @@ interface Judged {
 export class Collector {
   private readonly known = new Map<number, Known>();
   private readonly firsts: FirstEntries;
+  /** When pins were looked up last. */
+  private lookedMs = -Infinity;
   private timer: NodeJS.Timeout | null = null;
   private passing: Promise<void> | null = null;
   private stopped = false;
@@ -97,6 +105,7 @@ export class Collector {
       (error: unknown) => {
         this.passing = null;
         if (this.stopped) return;
+        if (isDamage(error)) return this.parts.damaged(error);
         const why = String(error);
         this.parts.log.warn('log segments not collected, tried again later', { error: why });
       },
@@ -110,19 +119,38 @@ export class Collector {
     this.forgetGone(segments);
     await this.readOne(segments);
     const candidates = await this.judge(segments);
-    if (candidates.length === 0) return;
-    const pinned = await this.pinnedEntries(candidates);
+    if (!this.isWorthALook(candidates)) return;
+    const pinned = await this.pinnedBytes(candidates);
     if (!(await this.isSettled())) return;
-    const dead = candidates
-      .filter(({ segment, liveBytes }) => liveBytes === 0 && !holdsAny(segment, pinned))
-      .map(({ segment }) => segment);
+    const keptBytes = ({ segment, liveBytes }: Judged): number =>
+      liveBytes + (pinned.get(segment.sequence) ?? 0);
+    const dead = candidates.filter((one) => keptBytes(one) === 0).map(({ segment }) => segment);
     if (dead.length > 0) {
       await retired.remove(dead.map(({ sequence }) => sequence));
       const bytes = dead.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       log.info('log segments removed', { segments: dead.length, bytes });
     }
-    const worst = worstOf(candidates.filter(({ segment }) => !dead.includes(segment)));
-    if (worst !== undefined) await this.rewrite(worst);
+    const worst = worstOf(
+      candidates.filter((one) => {
+        const { known, takenBytes } = one;
+        if (dead.includes(one.segment)) return false;
+        return known.vain === null || fell(known.vain.keptBytes, keptBytes(one), takenBytes);
+      }),
+    );
+    if (worst !== undefined) await this.rewrite(worst, keptBytes(worst));
+  }
+
+  /** Looking up what rows pin is a walk over all of them: not for segments that were tried in vain. */
+  private isWorthALook(candidates: readonly Judged[]): boolean {
+    if (candidates.length === 0) return false;
+    const now = this.parts.nowMs();
+    const hasNews = candidates.some(
+      ({ known: { vain }, liveBytes, takenBytes }) =>
+        vain === null || fell(vain.liveBytes, liveBytes, takenBytes),
+    );
+    if (!hasNews && now - this.lookedMs < (this.options.lookAgainMs ?? LOOK_AGAIN_MS)) return false;
+    this.lookedMs = now;
+    return true;
   }
 
   private forgetGone(segments: readonly RetiredSegment[]): void {
@@ -148,7 +176,7 @@ export class Collector {
     });
     const summary = builder.isTooWide ? null : builder.build();
     const { revision } = next;
-    this.known.set(next.sequence, { revision, summary, readAtMs: now, vainDeadBytes: 0 });
+    this.known.set(next.sequence, { revision, summary, readAtMs: now, vain: null });
     this.boundMemory();
   }
 
@@ -175,9 +203,8 @@ export class Collector {
         const summary = known?.summary ?? null;
         if (known === undefined || summary === null) continue;
         const judged = await this.judgeOne({ segment, known }, summary, view);
-        const deadBytes = judged.takenBytes - judged.liveBytes;
         const share = (judged.takenBytes * this.options.minDeadPercent) / 100;
-        if (deadBytes > Math.max(share, known.vainDeadBytes)) candidates.push(judged);
+        if (judged.takenBytes - judged.liveBytes > share) candidates.push(judged);
       }
     } finally {
       await view.close();
@@ -204,13 +231,19 @@ export class Collector {
     return { ...one, liveFrom, liveBytes, takenBytes };
   }
 
-  /** Of the candidates' entries, those that rows name. Read after the judgement: see above. */
-  private async pinnedEntries(candidates: readonly Judged[]): Promise<ReadonlySet<number>> {
-    const first = Math.min(...candidates.map(({ segment }) => segment.first));
-    const last = Math.max(...candidates.map(({ segment }) => segment.last));
-    const entries = new Set<number>();
-    await this.eachPinned({ first, last }, ({ entryIndex }) => entries.add(entryIndex));
-    return entries;
+  /** By sequence, what rows name in candidates. Read after the judgement: see above. */
+  private async pinnedBytes(candidates: readonly Judged[]): Promise<ReadonlyMap<number, number>> {
+    const segments = candidates.map(({ segment }) => segment);
+    const first = Math.min(...segments.map((segment) => segment.first));
+    const last = Math.max(...segments.map((segment) => segment.last));
+    const bytes = new Map<number, number>();
+    await this.eachPinned({ first, last }, ({ entryIndex, length }) => {
+      const segment = segmentWith(segments, entryIndex);
+      if (segment === undefined) return;
+      const { sequence } = segment;
+      bytes.set(sequence, (bytes.get(sequence) ?? 0) + length + PAGE_BYTES);
+    });
+    return bytes;
   }
 
   /** What rows name in one segment. */
@@ -254,7 +287,7 @@ export class Collector {
     return true;
   }
 
-  private async rewrite(judged: Judged): Promise<void> {
+  private async rewrite(judged: Judged, estimatedBytes: number): Promise<void> {
     const { segment, known, liveFrom, liveBytes, takenBytes } = judged;
     const { retired, log, machine } = this.parts;
     const { sequence } = segment;
@@ -267,7 +300,7 @@ export class Collector {
     };
     await retired.read(sequence, { visit, breathe });
     if (takenBytes - keptBytes < (takenBytes * this.options.minDeadPercent) / 100) {
-      known.vainDeadBytes = takenBytes - liveBytes + takenBytes * RETRY_SHARE;
+      known.vain = { liveBytes, keptBytes: estimatedBytes };
       return;
     }
     await retired.rewrite(sequence, { keep, breathe });
@@ -282,9 +315,30 @@ export class Collector {
   }
 }
 
-function holdsAny(segment: RetiredSegment, entries: ReadonlySet<number>): boolean {
-  for (const entry of entries) if (entry >= segment.first && entry <= segment.last) return true;
-  return false;
+/** Not instanceof: the log is known here by its port alone. */
+function isDamage(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'WalDamageError';
+}
+
+/** Enough less than before to think again. */
+function fell(before: number, now: number, takenBytes: number): boolean {
+  return now < before && (now <= before / 2 || now < before - takenBytes * RETRY_SHARE);
+}
+
+/** Of segments in the order of the log. */
+function segmentWith(
+  segments: readonly RetiredSegment[],
+  index: number,
+): RetiredSegment | undefined {
+  let low = 0;
+  let high = segments.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((segments[middle] as RetiredSegment).last < index) low = middle + 1;
+    else high = middle;
+  }
+  const found = segments[low];
+  return found !== undefined && found.first <= index ? found : undefined;
 }
 
 /** Bytes of an entry that a rewrite would write: kept ranges take whole pages. */
