@@ -74,6 +74,9 @@ async function powerLoss(out) {
     ['starts that replayed the log', total.replayed],
     ['starts that cut a torn tail of the log', total.cutTails],
     ['logs LevelDB began under load', total.newLogs],
+    ['messages cut off by retention', total.trimmed],
+    ['log segments unlinked for it', total.unlinked],
+    ['log segments rewritten for it', total.rewritten],
     ['seeds failed', failures.length],
   ];
   return { title: 'Power loss', table: tableOf(['what', 'number'], rows), failures };

@@ -120,6 +120,9 @@ export class FaultyFilePort implements FilePort {
   /** Called at the instant of the crash, after the operation under way was done or not done. */
   onCrash: (() => void) | undefined;
 
+  /** Called when a file is created or emptied. */
+  onCreate: ((path: string) => void) | undefined;
+
   constructor(private readonly random: () => number) {}
 
   /** The process dies in the middle of its n-th changing operation from now. */
@@ -319,6 +322,7 @@ export class FaultyFilePort implements FilePort {
       if (inode) inode.truncate(0);
       inode ??= new Inode();
       this.names.set(path, inode);
+      this.onCreate?.(path);
     }
     if (!inode) throw systemError('ENOENT');
     return new MemoryFile(this, inode);

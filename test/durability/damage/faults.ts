@@ -27,6 +27,8 @@ export interface FaultPlan {
   readonly prng: Prng;
 }
 
+/** A log segment that was rewritten. */
+const REVISION = /-r\d+\.seg$/;
 const SLOT_BYTES = 4096;
 const HEAD_BYTES = 100;
 const TAIL_BYTES = 80;
@@ -34,6 +36,7 @@ const TAIL_BYTES = 80;
 export function kindOf(file: string): string {
   const [room = '', name = ''] = file.split('/');
   if (name === '') return room;
+  if (REVISION.test(name)) return `${room}/*-r.seg`;
   const extension = /\.(seg|ldb|log|run|tmp)$/.exec(name)?.[1];
   if (extension !== undefined) return `${room}/*.${extension}`;
   if (name.startsWith('MANIFEST')) return `${room}/MANIFEST`;
@@ -95,8 +98,10 @@ function* faultsOfFile(
       },
     };
   }
-  const earlier = join(plan.old, file);
-  if (!fs.existsSync(earlier) || fs.readFileSync(earlier).equals(content)) return;
+  // Of a rewritten segment also as it was before.
+  const before = [file, file.replace(REVISION, '.seg')].map((name) => join(plan.old, name));
+  const earlier = before.find((path) => fs.existsSync(path));
+  if (earlier === undefined || fs.readFileSync(earlier).equals(content)) return;
   yield fault('old', '', (path) => fs.copyFileSync(earlier, path));
 }
 

@@ -82,7 +82,7 @@ class DamageRun {
     }
     try {
       const how = {
-        isSegment: fault.kind === 'wal/*.seg',
+        isSegment: fault.kind.endsWith('.seg'),
         // Ids live in the runs and the journal; elsewhere a part of them tells enough.
         ...(has('quick') || !fault.file.startsWith('ids') ? { prng: this.prng } : {}),
       };

@@ -1,6 +1,6 @@
 /**
- * A data directory with something of everything, made by load on the real disk: sealed and retired
- * segments, tables on several LevelDB levels, runs of the id index, many partitions, leases, dead
+ * A data directory with something of everything, made by load on the real disk: sealed, retired and
+ * rewritten segments, tables on several LevelDB levels, runs of the id index, many partitions, leases, dead
  * letters. Kept in three states: an old one, as a kill leaves it, and after a graceful stop.
  */
 import * as fs from 'node:fs';
@@ -16,6 +16,10 @@ const SEGMENT_BYTES = (process.argv.includes('--quick') ? 256 : 1024) * 1024;
 const COPY_ATTEMPTS = 500;
 /** The old state is copied after this part of the load. */
 const OLD_SHARE = 0.6;
+/** While the load runs; a case is opened without, so that nothing but the damage changes files. */
+const COLLECTOR = { intervalMs: 20, minDeadPercent: 40, lookAgainMs: 200 };
+/** Answers of a phase of the clients, in parts of all answers. */
+const PHASES = 20;
 /** Longest load in terms of what was asked for, on a machine too busy to answer. */
 const PATIENCE = 5;
 
@@ -52,7 +56,7 @@ export async function makeSample(options: SampleOptions): Promise<Sample> {
     Object.entries(copies).map(([state, name]) => [state, join(options.root, name)]),
   ) as Record<keyof typeof copies, string>;
   const ledger = new Ledger();
-  const opened = await openLocalGroup(groupOptions(directory));
+  const opened = await openLocalGroup({ ...groupOptions(directory), collector: COLLECTOR });
   const run = new Load(opened.group, ledger, options);
   await run.until(OLD_SHARE);
   copyStandingStill(directory, paths.old);
@@ -77,7 +81,10 @@ class Load {
   async until(share: number): Promise<void> {
     const { prng, ledger } = this;
     const { seconds, answers, partitions } = this.options;
-    const shape = { queues: ['q', 'r', 's'], partitions, pushCount: 5, volatileQueue: 'v' };
+    const shape = {
+      ...{ queues: ['q', 'r', 's'], partitions, pushCount: 5, volatileQueue: 'v' },
+      ...{ briefQueue: 'w', phaseAnswers: Math.ceil(answers / PHASES) },
+    };
     const endMs = this.startMs + seconds * 1000 * share * PATIENCE;
     const pauseMs = (seconds * 1000 * CLIENTS) / answers;
     const clients = Array.from({ length: CLIENTS }, async (_, i) => {

@@ -4,7 +4,8 @@
  * with what was answered. Throws on the first promise broken.
  */
 import { Prng } from '../../../src/common/prng.js';
-import { openLocalGroup, type OpenedLocalGroup } from '../../../src/raft/open-local-group.js';
+import { openLocalGroup } from '../../../src/raft/open-local-group.js';
+import type { LocalGroupOptions, OpenedLocalGroup } from '../../../src/raft/open-local-group.js';
 import { checkGroup } from '../support/check.js';
 import { Ledger } from '../support/ledger.js';
 import { machineDigest, rowHashes } from '../support/rows-digest.js';
@@ -20,6 +21,8 @@ const HEAVY_SHARE = 0.12;
 const HEAVY_STEPS = 120;
 const HEAVY_PUSH = 40;
 const REBUILD = 'id index was incomplete and is rebuilt';
+/** What retention may take, and how many answers a phase of the clients has. */
+const RETENTION = { briefQueue: 'w', phaseAnswers: 20 };
 const CRITICAL: readonly FaultOperation[] = ['rename', 'fsyncDir', 'fdatasync', 'unlink'];
 
 export interface LifeReport {
@@ -31,6 +34,10 @@ export interface LifeReport {
   readonly replayed: number;
   readonly cutTails: number;
   readonly newLogs: number;
+  /** Messages that retention cut off; log segments unlinked and rewritten for it. */
+  readonly trimmed: number;
+  readonly unlinked: number;
+  readonly rewritten: number;
 }
 
 export async function runSeed(seed: number): Promise<LifeReport> {
@@ -55,13 +62,14 @@ class Life {
   private rebuilds = 0;
   private readonly counts = {
     ...{ crashes: 0, powerLosses: 0, crashesInStart: 0, replayed: 0, cutTails: 0 },
+    ...{ unlinked: 0, rewritten: 0 },
   };
   private readonly shape: WorkloadShape;
   /** This life ends between two operations whose order matters: a kill, then a power loss, tells. */
   private isAimed = false;
   /** Fills LevelDB's memtable within a life. */
   private readonly isHeavy: boolean;
-  private readonly tuning: Record<string, number>;
+  private readonly tuning: Partial<LocalGroupOptions>;
 
   constructor(
     private readonly seed: number,
@@ -72,7 +80,7 @@ class Life {
     const partitions = 1 + this.below(6);
     const queues = ['q', 'r'].slice(0, 1 + this.below(2));
     const pushCount = this.isHeavy ? HEAVY_PUSH : 5;
-    this.shape = { queues, partitions, pushCount, volatileQueue: 'v' };
+    this.shape = { queues, partitions, pushCount, volatileQueue: 'v', ...RETENTION };
     this.tuning = {
       segmentBytes: (16 + this.below(120)) * 1024,
       checkpointMs: this.below(12),
@@ -81,12 +89,18 @@ class Life {
       idTableBits: 4 + this.below(3),
       storeBufferBytes: 64 * 1024,
       logKeepEntries: 8 + this.below(60),
+      collector: {
+        intervalMs: 1 + this.below(10),
+        minDeadPercent: this.oneOf([10, 30, 50]),
+        lookAgainMs: 20,
+      },
     };
   }
 
   get report(): LifeReport {
     const { newLogs } = this.disk;
-    return { seed: this.seed, answers: this.ledger.answers, newLogs, ...this.counts };
+    const { answers, trimmedMessages: trimmed } = this.ledger;
+    return { seed: this.seed, answers, newLogs, trimmed, ...this.counts };
   }
 
   async run(): Promise<void> {
@@ -141,9 +155,11 @@ class Life {
       return disk.crashAtNewLog(this.chance(0.5) ? 1 + this.below(6) : undefined);
     }
     const dice = this.below(10);
-    if (dice < 5) disk.port.crashAfter(1 + this.below(this.chance(0.5) ? 60 : 500));
-    this.isAimed = dice >= 5 && dice < 9;
-    if (this.isAimed) disk.port.crashOn(this.oneOf(CRITICAL), 1 + this.below(8));
+    this.isAimed = dice >= 4;
+    if (!this.isAimed) return disk.port.crashAfter(1 + this.below(this.chance(0.5) ? 60 : 500));
+    // Without a rewrite the life ends when its work is done.
+    if (dice >= 7) disk.crashAtRewrite(1 + this.below(16));
+    else disk.port.crashOn(this.oneOf(CRITICAL), 1 + this.below(8));
   }
 
   /** A client may hear of the end before the disk says so; nothing else may fail. */
@@ -187,7 +203,9 @@ class Life {
 
   private async open(clockMs?: number): Promise<void> {
     const { counts } = this;
-    const note = (event: string): void => {
+    const note = (event: string, fields?: Readonly<Record<string, unknown>>): void => {
+      if (event === 'log segments removed') counts.unlinked += fields?.['segments'] as number;
+      if (event === 'log segment rewritten') counts.rewritten += 1;
       if (event === 'raft log replayed') counts.replayed += 1;
       if (event === 'wal_tail_cut') counts.cutTails += 1;
       if (event === REBUILD) this.rebuilds += 1;

@@ -15,6 +15,9 @@ export interface PowerLossReport {
   readonly replayed: number;
   readonly cutTails: number;
   readonly newLogs: number;
+  readonly trimmed: number;
+  readonly unlinked: number;
+  readonly rewritten: number;
   readonly failures: readonly { readonly seed: number; readonly why: string }[];
 }
 
@@ -23,7 +26,7 @@ async function main(): Promise<void> {
   const bail = process.argv.includes('--bail');
   const totals = {
     ...{ seeds: 0, answers: 0, crashes: 0, powerLosses: 0, crashesInStart: 0 },
-    ...{ replayed: 0, cutTails: 0, newLogs: 0 },
+    ...{ replayed: 0, cutTails: 0, newLogs: 0, trimmed: 0, unlinked: 0, rewritten: 0 },
   };
   const failures: { seed: number; why: string }[] = [];
   for (const seed of seeds) {

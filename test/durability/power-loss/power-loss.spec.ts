@@ -40,5 +40,8 @@ describe('the whole node under kill and power loss', () => {
     }
     expect(report.answers).toBeGreaterThan(ROTATING * 50);
     expect(report.cutTails).toBeGreaterThan(0);
+    for (const met of [report.trimmed, report.unlinked, report.rewritten]) {
+      expect(met).toBeGreaterThan(ROTATING / 4);
+    }
   }, 240_000);
 });

@@ -11,7 +11,10 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
-const ROOMS = ['common', 'config', 'logging', 'machine', 'raft', 'reads', 'storage'];
+const ROOMS = [
+  ...['common', 'config', 'logging', 'machine', 'raft', 'reads', 'storage'],
+  'coordinators/retention',
+];
 const TESTS = ['test/support', 'test/durability', 'test/storage/wal'];
 const TREES = [...ROOMS.map((room) => `src/${room}`), ...TESTS];
 const OPTIONS = {

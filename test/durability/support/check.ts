@@ -1,17 +1,20 @@
 /**
  * Compares an opened group with the ledger: every acknowledged message once, gapless, in order, with
- * its content; cursors never behind; leases, options, dead letters and deletes as answered; an id sent
- * again answers its first offset. Throws on the first promise broken, then takes over what the crash
+ * its content, but for what retention was asked to cut off; cursors never behind; leases, options, dead
+ * letters with their messages and deletes as answered; an id sent again answers its first offset. Throws on the first promise broken, then takes over what the crash
  * decided.
  */
 import type { Prng } from '../../../src/common/prng.js';
 import { CommandKind, PushItemStatus } from '../../../src/machine/commands/index.js';
+import { RecordGoneError } from '../../../src/common/record-gone.js';
 import { decodeDeadLetterRow } from '../../../src/machine/tables/dead-letter-row.js';
+import type { DeadLetterRow } from '../../../src/machine/tables/dead-letter-row.js';
 import { KEYSPACE } from '../../../src/machine/tables/keyspaces.js';
 import type { QueueRow } from '../../../src/machine/tables/tables.js';
 import type { LocalGroup } from '../../../src/raft/group/local-group.js';
 import { hashOf, pushCommand, TENANT } from '../../support/group-commands.js';
-import { payloadOf, type Ledger, type PartitionFacts, type QueueFacts } from './ledger.js';
+import { numberOf, payloadOf } from './ledger.js';
+import type { Ledger, PartitionFacts, QueueFacts } from './ledger.js';
 import { hex } from './workload.js';
 
 const PATIENCE_MS = 20_000;
@@ -26,6 +29,7 @@ export class BrokenPromise extends Error {
 /** `prng`: which ids are sent again; all of them without one. */
 export async function checkGroup(group: LocalGroup, ledger: Ledger, prng?: Prng): Promise<void> {
   const filed = await deadLetters(group);
+  await checkLetterMessages(group, [...filed.values()]);
   for (const queue of ledger.queues.values()) {
     const row = queueRow(group, queue.name);
     if (row === undefined) {
@@ -41,7 +45,7 @@ export async function checkGroup(group: LocalGroup, ledger: Ledger, prng?: Prng)
       await checkMessages(group, facts, slot);
       checkCursors(group, facts, slot);
       checkFiled(facts, filed);
-      await checkDedup(group, facts, prng);
+      await checkDedup(group, facts, { slot, prng });
     });
   }
 }
@@ -85,20 +89,29 @@ async function checkMessages(
 ): Promise<void> {
   const where = `${facts.queue}/${facts.name}`;
   facts.partitionId = group.tables.partitions.id(slot);
+  const start = group.tables.partitions.logStart(slot);
+  if (start < facts.trimmed) fail(`${where}: the log starts at ${start}, cut to ${facts.trimmed}`);
+  if (start > facts.trimmedAtMost) fail(`${where}: nobody cut the log to ${start}`);
+  facts.trimmed = start;
   const messages = await group.readMessages(facts.partitionId, 0, EVERYTHING);
   const found = new Map<string, number>();
   messages.forEach((message, i) => {
-    if (message.offset !== i) fail(`${where}: offset ${message.offset} where ${i} was expected`);
+    const at = start + i;
+    if (message.offset !== at) fail(`${where}: offset ${message.offset} where ${at} was expected`);
     const id = text(message.transactionId);
     if (found.has(id)) fail(`${where}: ${id} is there twice`);
-    found.set(id, i);
+    found.set(id, at);
     if (!facts.submitted.has(id)) fail(`${where}: nobody sent ${id}`);
     if (text(message.payload) !== payloadOf(id)) fail(`${where}: ${id} has another payload`);
   });
   const last = group.tables.partitions.lastOffset(slot);
-  if (messages.length !== last + 1) fail(`${where}: ${messages.length} messages, last is ${last}`);
+  if (messages.length !== last + 1 - start) {
+    fail(`${where}: ${messages.length} messages from ${start} on, last is ${last}`);
+  }
   for (const [id, offset] of facts.acknowledged) {
-    if (found.get(id) !== offset) {
+    if (offset < start) {
+      if (numberOf(id) >= facts.numbersCut) fail(`${where}: ${id} was cut off too early`);
+    } else if (found.get(id) !== offset) {
       fail(`${where}: ${id} was acknowledged at offset ${offset}, found at ${found.get(id)}`);
     }
   }
@@ -152,19 +165,24 @@ function checkCursors(group: LocalGroup, facts: PartitionFacts, slot: number): v
   }
 }
 
-function checkFiled(facts: PartitionFacts, found: ReadonlyMap<string, number>): void {
+function checkFiled(facts: PartitionFacts, found: ReadonlyMap<string, DeadLetterRow>): void {
   for (const id of facts.filed) {
-    if (found.get(id) !== facts.partitionId) fail(`${facts.name}: dead letter ${id} is gone`);
+    if (found.get(id)?.partitionId !== facts.partitionId)
+      fail(`${facts.name}: dead letter ${id} is gone`);
   }
-  for (const [id, partition] of found) {
-    if (partition !== facts.partitionId) continue;
+  for (const [id, { partitionId }] of found) {
+    if (partitionId !== facts.partitionId) continue;
     if (!facts.filedAtMost.has(id)) fail(`${facts.name}: nobody filed dead letter ${id}`);
     facts.filed.add(id);
   }
 }
 
 /** Sends stored ids again: every one is a duplicate of its first offset. */
-async function checkDedup(group: LocalGroup, facts: PartitionFacts, prng?: Prng): Promise<void> {
+async function checkDedup(
+  group: LocalGroup,
+  facts: PartitionFacts,
+  { slot, prng }: { readonly slot: number; readonly prng: Prng | undefined },
+): Promise<void> {
   const all = [...facts.acknowledged.keys()];
   const ids = prng === undefined ? all : all.filter(() => prng.nextBelow(8) === 0);
   if (ids.length === 0) return;
@@ -179,7 +197,7 @@ async function checkDedup(group: LocalGroup, facts: PartitionFacts, prng?: Prng)
     fail(`${facts.name}: ${id} sent again is answered ${status} at ${offset}`);
   });
   const hashes = Buffer.concat(ids.map((id) => hashOf(id)));
-  const span = { first: 0, last: all.length - 1 };
+  const span = { first: 0, last: group.tables.partitions.lastOffset(slot) };
   const { offsets } = await group.findIds(facts.partitionId, hashes, span);
   ids.forEach((id, i) => {
     const expected = facts.acknowledged.get(id);
@@ -187,8 +205,23 @@ async function checkDedup(group: LocalGroup, facts: PartitionFacts, prng?: Prng)
   });
 }
 
-async function deadLetters(group: LocalGroup): Promise<Map<string, number>> {
-  const found = new Map<string, number>();
+/** Each dead letter holds its message, also when retention took it from the log. */
+async function checkLetterMessages(
+  group: LocalGroup,
+  letters: readonly DeadLetterRow[],
+): Promise<void> {
+  await inParallel(letters, async ({ entryIndex, blockOffset, start, length, crc, offset }) => {
+    try {
+      await group.readRecord({ entryIndex, start: blockOffset + start, length, crc });
+    } catch (error) {
+      if (!(error instanceof RecordGoneError)) throw error;
+      fail(`the message at ${offset} of a dead letter is gone: ${error.message}`);
+    }
+  });
+}
+
+async function deadLetters(group: LocalGroup): Promise<Map<string, DeadLetterRow>> {
+  const found = new Map<string, DeadLetterRow>();
   const view = await group.view();
   try {
     const range = {
@@ -197,7 +230,7 @@ async function deadLetters(group: LocalGroup): Promise<Map<string, number>> {
     };
     for await (const [, value] of view.iterate(range)) {
       const row = decodeDeadLetterRow(value);
-      found.set(hex(row.deadLetterId), row.partitionId);
+      found.set(hex(row.deadLetterId), row);
     }
   } finally {
     await view.close();

@@ -35,6 +35,11 @@ export class PartitionFacts {
   /** Dead letter ids in hex. */
   readonly filed = new Set<string>();
   readonly filedAtMost = new Set<string>();
+  /** Start of the log: not below the first, at most the second, which retention was asked for. */
+  trimmed = 0;
+  trimmedAtMost = 0;
+  /** Only messages numbered below were old enough for any of its cuts. */
+  numbersCut = 0;
 
   constructor(
     readonly queue: string,
@@ -100,6 +105,8 @@ export class Ledger {
   private next = 0;
   /** Answers that named success. */
   answers = 0;
+  /** Messages that answered cuts took. */
+  trimmedMessages = 0;
 
   queue(name: string): QueueFacts {
     let facts = this.queues.get(name);
@@ -114,15 +121,23 @@ export class Ledger {
     return `t${this.next++}`;
   }
 
+  /** Of the next id. */
+  get nextNumber(): number {
+    return this.next;
+  }
+
   *partitions(): Generator<PartitionFacts> {
     for (const queue of this.queues.values()) yield* queue.partitions.values();
   }
 }
 
+export function numberOf(id: string): number {
+  return Number(id.slice(1));
+}
+
 /** The payload of an id, the same whoever sends it. */
 export function payloadOf(id: string): string {
-  const number = Number(id.slice(1));
-  const mixed = Math.imul(number + 1, 0x9e3779b1) >>> 0;
+  const mixed = Math.imul(numberOf(id) + 1, 0x9e3779b1) >>> 0;
   const size = mixed % 11 === 0 ? 4_000 + (mixed % 12_000) : 20 + (mixed % 300);
   return `${id}:`.padEnd(size, 'abcdefgh');
 }

@@ -16,6 +16,8 @@ import { installNodeFiles } from './node-files.js';
 const MEMORY = '/dev/shm';
 const SLOW_SYNCS = 0.1;
 const SLOW_MS = 3;
+/** A later revision of a log segment. */
+const REVISION = /-r\d+\.seg$/;
 
 export class WholeDisk {
   readonly root: string;
@@ -65,6 +67,13 @@ export class WholeDisk {
     };
   }
 
+  /** A crash follows so many operations after the collector begins to rewrite a segment. */
+  crashAtRewrite(operations: number): void {
+    this.port.onCreate = (path): void => {
+      if (REVISION.test(path)) this.port.crashAfter(operations);
+    };
+  }
+
   /** The process died; nothing un-synced is lost yet. Call when the old process is closed. */
   kill(): void {
     this.needCrash();
@@ -110,6 +119,7 @@ export class WholeDisk {
   private needCrash(): void {
     this.level.onNewLog = undefined;
     this.level.crashAtNextBatch = false;
+    this.port.onCreate = undefined;
     if (!this.port.crashed) throw new Error('the process is alive');
   }
 }

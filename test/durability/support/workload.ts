@@ -1,6 +1,7 @@
 /**
  * Random clients of one group: pushes (some ids again), claims, acks of every kind, extends, unclaims,
- * configures and deletes of queues. Everything answered is written into the ledger, everything asked
+ * configures and deletes of queues, cuts of retention. They work in phases, so that some log segments
+ * hold nothing but what retention takes, or that and a few dead letters. Everything answered is written into the ledger, everything asked
  * before it is sent.
  */
 import { consumerGroupId, partitionId as asPartitionId, offset } from '../../../src/common/ids.js';
@@ -26,6 +27,7 @@ import {
 } from '../../support/group-commands.js';
 import { payloadOf, type GroupFacts, type Ledger, type PartitionFacts } from './ledger.js';
 import type { QueueFacts } from './ledger.js';
+import { cutBefore, type Mark } from './retention.js';
 
 export const GROUPS = ['g', 'h'];
 const OPTIONS = implicitOptions('', { leaseTime: 60, retryLimit: 3, dedupWindowSeconds: 3600 });
@@ -39,10 +41,20 @@ export interface WorkloadShape {
   readonly pushCount: number;
   /** Deleted and created again by one client of its own. */
   readonly volatileQueue: string;
+  /** Retention cuts it; others keep everything. */
+  readonly briefQueue: string;
+  /** Answers of one phase. */
+  readonly phaseAnswers: number;
 }
+
+/** All queues; the brief one alone, without dead letters or with some. */
+type Phase = 'all' | 'brief' | 'briefAndLetters';
+const PHASES: readonly Phase[] = ['all', 'brief', 'all', 'briefAndLetters'];
 
 /** One client; every method is one request with its answer. */
 export class Client {
+  private lastCut: Mark | null = null;
+
   constructor(
     private readonly group: LocalGroup,
     private readonly ledger: Ledger,
@@ -51,19 +63,38 @@ export class Client {
   ) {}
 
   async step(): Promise<void> {
-    const queue = this.ledger.queue(this.pick(this.shape.queues));
+    const { queues, briefQueue } = this.shape;
+    const all = [...queues, briefQueue];
+    const queue = this.ledger.queue(this.phase === 'all' ? this.pick(all) : briefQueue);
     const partition = `p${this.below(this.shape.partitions)}`;
     if (this.below(3) > 0) await this.push(queue, partition);
     else await this.consume(queue.partition(partition), this.pick(GROUPS));
   }
 
-  /** The life of the queue that comes and goes, and of the options. */
+  private get phase(): Phase {
+    const number = Math.floor(this.ledger.answers / this.shape.phaseAnswers);
+    return PHASES[number % PHASES.length] as Phase;
+  }
+
+  /** The life of the queue that comes and goes, of the options, and retention. */
   async volatileStep(): Promise<void> {
     const queue = this.ledger.queue(this.shape.volatileQueue);
     const dice = this.below(10);
     if (dice === 0 && queue.partitions.size > 0) await this.deleteQueue(queue);
     else if (dice === 1) await this.configure(this.ledger.queue(this.pick(this.shape.queues)));
+    else if (dice < 5) await this.cut(this.ledger.queue(this.shape.briefQueue));
+    else if (this.phase !== 'all') await this.step();
     else await this.push(queue, `p${this.below(3)}`);
+  }
+
+  /** Retention up to now, or up to where it stood the last time, so that something stays. */
+  private async cut(queue: QueueFacts): Promise<void> {
+    const { group, ledger } = this;
+    const now = { number: ledger.nextNumber, nowMicros: group.nowMicros() };
+    const mark = this.below(2) === 0 ? now : (this.lastCut ?? now);
+    this.lastCut = now;
+    const answered = (outcome: Promise<Outcome>): Promise<Outcome> => this.answered(outcome);
+    await cutBefore({ group, ledger, queue, answered }, mark);
   }
 
   async push(queue: QueueFacts, partition: string): Promise<void> {
@@ -139,7 +170,8 @@ export class Client {
     const slot = partitions.byId(asPartitionId(facts.partitionId));
     if (slot < 0) return undefined;
     const cursor = cursors.find(slot, groupId);
-    const first = (cursor < 0 ? -1 : cursors.committed(cursor)) + 1;
+    const committed = cursor < 0 ? -1 : cursors.committed(cursor);
+    const first = Math.max(committed + 1, partitions.logStart(slot));
     const last = Math.min(partitions.lastOffset(slot), first + this.below(4));
     if (last < first) return undefined;
     const leaseId = new Uint8Array(16);
@@ -167,7 +199,9 @@ export class Client {
     const dice = this.below(10);
     if (dice === 0) return this.unclaim(facts, work);
     cursor.committedAtMost = Math.max(cursor.committedAtMost, lease.last);
-    const signals = dice < 4 ? await this.signals(facts, lease, dice === 1) : [];
+    const isDead = dice === 1 || (dice < 4 && this.phase === 'briefAndLetters');
+    const signals =
+      dice < 4 && this.phase !== 'brief' ? await this.signals(facts, lease, isDead) : [];
     const [signal] = signals;
     const end = signal === undefined ? lease.last - (dice === 9 ? 1 : 0) : signal.offset - 1;
     const target = {
@@ -194,6 +228,7 @@ export class Client {
   ): Promise<readonly AckSignal[]> {
     const at = lease.first + this.below(lease.last - lease.first + 1);
     const [message] = await this.group.readMessages(facts.partitionId, at, at);
+    if (message === undefined && at < facts.trimmedAtMost) return [];
     if (message === undefined) throw new Error(`${facts.name}: leased message ${at} is not there`);
     const deadLetterId = new Uint8Array(16);
     this.prng.fill(deadLetterId);
