@@ -111,7 +111,8 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: 'lower-term pre-vote dropped',
     file: 'step.ts',
     find: "if (message.kind === 'vote-request' && message.preVote) {",
-    replace: 'if (false as boolean) {',
+    replace:
+      "if (message.kind === 'vote-request' && message.preVote && message.term > state.term) {",
     killedBy: [unit('election')],
   },
   {
@@ -160,7 +161,8 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     name: 'candidate ignores a snapshot of the leader of its term',
     file: 'step.ts',
     find: "    case 'heartbeat':\n    case 'snapshot':\n      // Somebody else won",
-    replace: "    case 'heartbeat':\n      // Somebody else won",
+    replace:
+      "    case 'snapshot':\n      return 'dropped';\n    case 'heartbeat':\n      // Somebody else won",
     killedBy: [unit('campaign')],
   },
   {

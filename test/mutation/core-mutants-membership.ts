@@ -120,8 +120,9 @@ export const TRANSFER_AND_READ_MUTANTS: readonly Mutant[] = [
   {
     name: 'transfer target not flushed',
     file: 'transfer.ts',
-    find: 'if (progress.match === state.log.lastIndex()) sendTimeoutNow(state, target, true);',
-    replace: 'if (progress.next > state.log.lastIndex()) sendTimeoutNow(state, target, true);',
+    find: 'if (progress.match === state.log.lastIndex()) sendTimeoutNow(state, target, true);\n  else',
+    replace:
+      'if (progress.next > state.log.lastIndex()) sendTimeoutNow(state, target, true);\n  else',
     killedBy: [unit('transfer')],
   },
   {

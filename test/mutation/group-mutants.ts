@@ -1,6 +1,6 @@
 /**
  * Planted bugs of the cluster driver (src/raft/group and what it stands on), each with the spec that
- * must fail when it is in. A surviving mutant is a missing test. Runner: run-group.mjs.
+ * must fail when it is in. A surviving mutant is a missing test. Runner: run-specs.mjs.
  */
 import type { Mutant } from './mutant.js';
 

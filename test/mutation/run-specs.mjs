@@ -1,0 +1,140 @@
+/**
+ * Runs the planted bugs of one list: for each, a copy of the sources with the patch is tested by the
+ * specs named for it. Prints a table; exits 1 when a mutant survives or a patch no longer fits.
+ *
+ *   node test/mutation/run-specs.mjs <core|group|collector> [--only <text>] [--part <i>/<n>]
+ *                                    [--with <jest pattern>] [--jobs 1] [--evidence]
+ *
+ * `--with test/sim/core` asks whether the simulator alone would notice.
+ */
+import { spawn } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { recordSection, tableOf } from '../support/evidence-sections.mjs';
+import { loadMutants, ROOMS, ROOT } from './lists.mjs';
+
+const EVIDENCE = join(ROOT, 'docs/evidence/mutation.md');
+const PAGE = {
+  title: 'Planted bugs',
+  about:
+    'Last printed tables of `npm run mutation -- --core`, `--group` and `--collector`: each bug, and the ' +
+    'spec that fails when it is in. Those of the durability suites: [mutation-durability.md](mutation-durability.md).',
+};
+const room = process.argv[2];
+const { title, copied, flags } = ROOMS[room];
+
+function sandbox() {
+  const folder = mkdtempSync(join(tmpdir(), 'queen-mutants-'));
+  for (const part of copied) {
+    mkdirSync(dirname(join(folder, part)), { recursive: true });
+    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  }
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  const base = JSON.stringify(pathToFileURL(join(ROOT, 'jest.config.mjs')).href);
+  writeFileSync(
+    join(folder, 'jest.config.mjs'),
+    `import base from ${base};\nexport default { ...base, roots: ['<rootDir>/src', '<rootDir>/test'] };\n`,
+  );
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** True when the specs fail, that is, the bug is noticed. */
+function isNoticed(folder, pattern) {
+  const jest = join(ROOT, 'node_modules/jest/bin/jest.js');
+  const args = [jest, pattern, '--maxWorkers=1', '--bail', '--silent', ...flags];
+  const env = {
+    QUEEN_RAFT_TESTDATA: resolve(ROOT, '../shared/raft-testdata'),
+    QUEEN_SIM_MILLIS: '10000',
+    QUEEN_GROUP_SIM_MILLIS: '20000',
+    ...process.env,
+  };
+  return new Promise((done, fail) => {
+    const child = spawn(process.execPath, args, { cwd: folder, env });
+    let said = '';
+    child.stdout.resume();
+    child.stderr.on('data', (bytes) => (said += bytes));
+    child.on('error', fail);
+    child.on('close', (code) => {
+      if (said.includes('No tests found')) fail(new Error(`no tests match ${pattern}`));
+      else done(code !== 0);
+    });
+  });
+}
+
+async function verdictOf(folder, mutant) {
+  if (mutant.patched === undefined) return 'does not fit';
+  const path = join(folder, mutant.file);
+  const original = readFileSync(path, 'utf8');
+  writeFileSync(path, mutant.patched);
+  try {
+    for (const pattern of mutant.killedBy) {
+      if (await isNoticed(folder, pattern)) return `killed by ${pattern}`;
+    }
+    return 'SURVIVED';
+  } finally {
+    writeFileSync(path, original);
+  }
+}
+
+function option(name) {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+function chosen(mutants) {
+  const only = option('--only');
+  const [part, parts] = (option('--part') ?? '1/1').split('/').map(Number);
+  const pattern = option('--with');
+  return mutants
+    .map((mutant) => (pattern === undefined ? mutant : { ...mutant, killedBy: [pattern] }))
+    .filter((mutant) => only === undefined || mutant.name.includes(only))
+    .filter((_, i) => i % parts === part - 1);
+}
+
+/** A suite that fails by itself would count every mutant as killed. */
+async function checkBaseline(folder, mutants) {
+  for (const pattern of new Set(mutants.flatMap((mutant) => mutant.killedBy))) {
+    if (await isNoticed(folder, pattern)) throw new Error(`${pattern} fails without any mutant`);
+  }
+}
+
+const folders = Array.from({ length: Number(option('--jobs') ?? 1) }, sandbox);
+const mutants = chosen(await loadMutants(room));
+const verdicts = new Map();
+try {
+  await checkBaseline(folders[0], mutants);
+  const waiting = [...mutants];
+  const worker = async (folder) => {
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const verdict = await verdictOf(folder, mutant);
+      verdicts.set(mutant, verdict);
+      process.stdout.write(`${verdict.padEnd(56)} ${mutant.name}\n`);
+    }
+  };
+  await Promise.all(folders.map(worker));
+} finally {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}
+const failures = mutants.filter((mutant) => !verdicts.get(mutant).startsWith('killed')).length;
+const summary = `${mutants.length} mutants, ${failures} not killed`;
+process.stdout.write(`${summary}\n`);
+if (process.argv.includes('--evidence')) {
+  const command = `npm run mutation -- --${process.argv.slice(2).join(' ')}`;
+  const table = tableOf(
+    ['bug', 'verdict'],
+    mutants.map((mutant) => [mutant.name, verdicts.get(mutant)]),
+  );
+  recordSection(EVIDENCE, PAGE, { title, command, note: summary, table });
+}
+process.exitCode = failures === 0 ? 0 : 1;
