@@ -42,14 +42,14 @@ export class EphemeralNode {
   /** For the metrics. */
   numbers(): EphemeralNumbers {
     const { store, desk } = this.engine;
-    const { forwarded, wipes } = this.neighbours;
+    const { forwarded, wipes, silentPeers } = this.neighbours;
     return {
       bytes: store.account.bytes,
       queues: store.queues,
       parked: desk.parked,
       ...store.counts,
       dropped: store.drops,
-      ...{ forwarded, wipes },
+      ...{ forwarded, wipes, silentPeers },
     };
   }
 }

@@ -14,10 +14,13 @@ export interface EphemeralNumbers {
   readonly forwarded: number;
   /** Partitions whose contents were lost: not handed over, or their node died. */
   readonly wipes: number;
+  /** Members that the leader hears and that do not answer this node's probes. */
+  readonly silentPeers: number;
 }
 
 const NOTHING: EphemeralNumbers = {
-  ...{ bytes: 0, queues: 0, parked: 0, pushed: 0, popped: 0, acked: 0, forwarded: 0, wipes: 0 },
+  ...{ bytes: 0, queues: 0, parked: 0, pushed: 0, popped: 0, acked: 0 },
+  ...{ forwarded: 0, wipes: 0, silentPeers: 0 },
   dropped: { bounds: 0, ttl: 0, retry: 0 },
 };
 

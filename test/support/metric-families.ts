@@ -135,6 +135,7 @@ const OWN: FamilyTypes = {
   queen_raft_retained_bytes: 'gauge',
   queen_metrics_queues_left_out: 'gauge',
   queen_ephemeral_parked_pops: 'gauge',
+  queen_ephemeral_silent_peers: 'gauge',
   queen_http_request_duration_seconds: 'histogram',
 };
 

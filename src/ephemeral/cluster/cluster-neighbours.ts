@@ -12,7 +12,7 @@ import type { TenantShare } from '../queues/queue-store.js';
 import { nextTurn } from '../queues/slices.js';
 import type { Ring } from '../rings/ring.js';
 import { Adoption } from './adoption.js';
-import { ADOPT_TIMEOUT_MS, HandOver, type Parcel } from './hand-over.js';
+import { HandOver, type Parcel } from './hand-over.js';
 import { MemberWatch, type Loss, type PeerReport } from './member-watch.js';
 import { MOVED, type Neighbours, type PartitionPlace } from './neighbours.js';
 import type { RelayAnswer, RelayCall, RelayRequest } from './neighbours.js';
@@ -33,7 +33,7 @@ const RINGS_PER_TURN = 200;
 export interface ClusterParts {
   readonly engine: EphemeralEngine;
   readonly gate: EphemeralGate;
-  readonly group: Pick<Group, 'membersView' | 'status'>;
+  readonly group: Pick<Group, 'membersView' | 'status' | 'cluster'>;
   readonly channel: PeerChannel;
   readonly memberTtlMs: number;
   readonly nowMs: () => number;
@@ -54,6 +54,8 @@ export class ClusterNeighbours implements Neighbours {
   private readonly log: TargetLogger;
   private readonly probing = new Map<NodeId, number>();
   private readonly epochs = new Map<NodeId, string>();
+  /** Silent members that were told of. */
+  private readonly silent = new Set<NodeId>();
   private lostElsewhere = 0;
   private timer: NodeJS.Timeout | null = null;
   private moving: Promise<void> | null = null;
@@ -82,8 +84,7 @@ export class ClusterNeighbours implements Neighbours {
       nowMs,
       log: this.log,
       ownerOf: (place) => this.ownerOf(place),
-      send: (to, tenant, body) =>
-        this.calls.call(to, { verb: 'adopt', tenant, body, timeoutMs: ADOPT_TIMEOUT_MS }),
+      send: (to, batch) => this.calls.call(to, { verb: 'adopt', ...batch }),
       adopt: (parcel) => this.takeBack(parcel),
       peerLeaves: (peer) => this.peerLeaves(peer, this.epochs.get(peer) ?? ''),
     });
@@ -92,6 +93,10 @@ export class ClusterNeighbours implements Neighbours {
 
   get wipes(): number {
     return this.handOver.wipes + this.lostElsewhere;
+  }
+
+  get silentPeers(): number {
+    return this.silent.size;
   }
 
   start(): void {
@@ -171,6 +176,7 @@ export class ClusterNeighbours implements Neighbours {
     const losses = this.members.look(view, now, (peer) => this.calls.isConnected(peer));
     this.lost(losses);
     for (const peer of this.members.live()) this.probe(peer, now);
+    this.tellSilent(now);
     this.place();
     if (this.movedVersion !== this.placement.version) this.kick();
   }
@@ -199,12 +205,30 @@ export class ClusterNeighbours implements Neighbours {
         this.log.info('peer listening: it takes partitions', { node: peer });
       }
       this.epochs.set(peer, report.epoch);
-      this.lost(this.members.ready(peer, report));
+      this.lost(this.members.ready(peer, report, this.parts.nowMs()));
     } else if (answer !== null) {
       this.members.notReady(peer);
     }
     this.place();
     if (this.movedVersion !== this.placement.version) this.kick();
+  }
+
+  /** Once a silence: the leader hears the member, its answers do not come. */
+  private tellSilent(nowMs: number): void {
+    const silent = this.members.silent(nowMs);
+    for (const node of silent) {
+      if (this.silent.has(node)) continue;
+      const { http, raft } = this.parts.group.cluster?.members().addresses.get(node) ?? {};
+      this.log.warn(
+        'a member the leader hears does not say that it serves: see its log, and the addresses in QUEEN_RAFT_PEERS',
+        {
+          ...{ node, http: http ?? '', raft: raft ?? '' },
+          takes_partitions: this.members.isAdmitted(node),
+        },
+      );
+    }
+    this.silent.clear();
+    for (const node of silent) this.silent.add(node);
   }
 
   private place(): void {

@@ -17,7 +17,8 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 const PIECES_PER_PROCESS = 2 ** 24;
 const FIRST_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 2000;
-export const ADOPT_TIMEOUT_MS = 10_000;
+/** One request, unless the deadline of the hand-over comes first. */
+const ADOPT_TIMEOUT_MS = 10_000;
 
 /** One piece on its way. */
 export interface Parcel {
@@ -29,6 +30,13 @@ export interface Parcel {
   readonly ring: object;
 }
 
+/** Pieces of one tenant in one request. */
+export interface Batch {
+  readonly tenant: Uint8Array;
+  readonly body: Uint8Array;
+  readonly timeoutMs: number;
+}
+
 export interface HandOverPort {
   readonly account: MemoryAccount;
   /** Of this process, hex: numbers of pieces never meet those of an earlier one. */
@@ -38,7 +46,7 @@ export interface HandOverPort {
   /** Null = this node. */
   ownerOf(place: PartitionPlace): NodeId | null;
   /** Null when there was no answer. */
-  send(to: NodeId, tenant: Uint8Array, batch: Uint8Array): Promise<RelayAnswer | null>;
+  send(to: NodeId, batch: Batch): Promise<RelayAnswer | null>;
   /** Takes a piece back that belongs here again; false = it does not fit. */
   adopt(parcel: Parcel): boolean;
   /** The peer said that it leaves. */
@@ -120,7 +128,7 @@ export class HandOver {
       left.length > 0;
       pauseMs = Math.min(MAX_PAUSE_MS, 2 * pauseMs)
     ) {
-      const fate = await this.attempt(left);
+      const fate = await this.attempt(left, deadlineMs);
       this.hold(fate.delivered, -1);
       this.hold(fate.lost, -1);
       lost.push(...fate.lost);
@@ -156,7 +164,7 @@ export class HandOver {
   }
 
   /** One try for every parcel, all owners in parallel, the pieces of each in order. */
-  private async attempt(parcels: readonly Parcel[]): Promise<Fate> {
+  private async attempt(parcels: readonly Parcel[], deadlineMs: number): Promise<Fate> {
     const byOwner = new Map<NodeId | null, Parcel[]>();
     for (const parcel of parcels) {
       const owner = this.port.ownerOf(parcel.place);
@@ -166,7 +174,9 @@ export class HandOver {
     }
     const fates = await Promise.all(
       [...byOwner].map(([owner, list]) =>
-        owner === null ? Promise.resolve(this.takeBack(list)) : this.deliver(owner, list),
+        owner === null
+          ? Promise.resolve(this.takeBack(list))
+          : this.deliver(owner, list, deadlineMs),
       ),
     );
     return fates.reduce(joinFates, NONE);
@@ -178,12 +188,18 @@ export class HandOver {
     return { left: [], lost, delivered: parcels.filter((parcel) => !lost.includes(parcel)) };
   }
 
-  private async deliver(owner: NodeId, parcels: readonly Parcel[]): Promise<Fate> {
+  private async deliver(
+    owner: NodeId,
+    parcels: readonly Parcel[],
+    deadlineMs: number,
+  ): Promise<Fate> {
     let fate = NONE;
     for (let at = 0; at < parcels.length;) {
+      const restMs = deadlineMs - this.port.nowMs();
+      if (restMs <= 0) return joinFates(fate, { ...NONE, left: parcels.slice(at) });
       const batch = batchAt(parcels, at);
       at += batch.length;
-      const one = await this.deliverBatch(owner, batch);
+      const one = await this.deliverBatch(owner, batch, Math.min(restMs, ADOPT_TIMEOUT_MS));
       fate = joinFates(fate, one);
       // The pieces after it must not overtake it.
       if (one.left.length > 0) return joinFates(fate, { ...NONE, left: parcels.slice(at) });
@@ -191,11 +207,16 @@ export class HandOver {
     return fate;
   }
 
-  private async deliverBatch(owner: NodeId, batch: readonly Parcel[]): Promise<Fate> {
+  private async deliverBatch(
+    owner: NodeId,
+    batch: readonly Parcel[],
+    timeoutMs: number,
+  ): Promise<Fate> {
     const [head] = batch;
     if (head === undefined) return NONE;
-    const bytes = joinPieces(batch.map((parcel) => parcel.bytes));
-    const answer = await this.port.send(owner, head.place.tenant, bytes);
+    const body = joinPieces(batch.map((parcel) => parcel.bytes));
+    const { tenant } = head.place;
+    const answer = await this.port.send(owner, { tenant, body, timeoutMs });
     if (answer?.status === 200) {
       // One byte per piece: taken or refused.
       const lost = batch.filter((_, i) => answer.body[i] !== 1);

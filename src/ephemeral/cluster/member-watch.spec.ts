@@ -30,7 +30,7 @@ class Scene {
   static ready(): Scene {
     const scene = new Scene();
     scene.look(1000, view(1, { 1: 0, 2: 10, 3: 10 }));
-    for (const id of [TWO, THREE]) scene.watch.ready(id, report(`e${id}`));
+    for (const id of [TWO, THREE]) scene.watch.ready(id, report(`e${id}`), 1000);
     return scene;
   }
 }
@@ -40,7 +40,7 @@ it('a member owns only once its probe was answered', () => {
   expect([scene.watch.live(), scene.watch.owners(0)]).toEqual([[], []]);
   scene.look(1000, view(1, { 1: 0, 2: 10, 3: null }));
   expect([scene.watch.live(), scene.watch.owners(1000)]).toEqual([[2], []]);
-  scene.watch.ready(TWO, report('e'));
+  scene.watch.ready(TWO, report('e'), 1000);
   expect(scene.watch.owners(1000)).toEqual([2]);
   scene.watch.notReady(TWO);
   expect(scene.watch.owners(1000)).toEqual([]);
@@ -84,10 +84,10 @@ it('who leaves stays out for 30 s or until it is a new process; nothing of it is
   const scene = Scene.ready();
   scene.watch.leaving(TWO, 'e2', 1000);
   expect(scene.watch.owners(1000)).toEqual([3]);
-  expect(scene.watch.ready(TWO, report('e2', 0))).toEqual([]);
+  expect(scene.watch.ready(TWO, report('e2', 0), 1000)).toEqual([]);
   expect(scene.watch.owners(30_999)).toEqual([3]);
   expect(scene.watch.owners(31_000)).toEqual([2, 3]);
-  expect(scene.watch.ready(TWO, report('e2-again'))).toEqual([]);
+  expect(scene.watch.ready(TWO, report('e2-again'), 1000)).toEqual([]);
   expect(scene.watch.owners(1000)).toEqual([2, 3]);
 });
 
@@ -98,6 +98,41 @@ it.each([
 ])('a member that %s', (_, notices, epoch, losses) => {
   const scene = Scene.ready();
   if (notices) scene.watch.notReady(TWO);
-  expect(scene.watch.ready(TWO, report(epoch))).toEqual(losses);
+  expect(scene.watch.ready(TWO, report(epoch), 1000)).toEqual(losses);
   expect(scene.watch.owners(1000)).toEqual([2, 3]);
+});
+
+describe('a member is silent', () => {
+  const heard = (scene: Scene, nowMs: number): void => {
+    scene.look(nowMs, view(1, { 1: 0, 2: 10, 3: 10 }));
+  };
+
+  it.each([
+    ['after 30 s without an answer', 31_000, false],
+    ['and a moment more', 31_001, true],
+  ])('%s', (_, nowMs, isSilent) => {
+    const scene = Scene.ready();
+    heard(scene, nowMs);
+    expect(scene.watch.silent(nowMs)).toEqual(isSilent ? [2, 3] : []);
+  });
+
+  it('only while the leader hears it, not while it leaves, and not once it answers', () => {
+    const scene = Scene.ready();
+    scene.look(32_000, view(1, { 1: 0, 2: 10, 3: 9000 }));
+    expect(scene.watch.silent(32_000)).toEqual([2]);
+    scene.watch.leaving(TWO, 'e2', 32_000);
+    expect(scene.watch.silent(32_000)).toEqual([]);
+    expect(scene.watch.silent(62_001)).toEqual([2]);
+    scene.watch.ready(TWO, report('e3'), 62_001);
+    expect(scene.watch.silent(62_001)).toEqual([]);
+  });
+
+  it('counted from when the leader heard it, when it never answered', () => {
+    const scene = new Scene();
+    heard(scene, 50_000);
+    heard(scene, 80_000);
+    expect(scene.watch.silent(80_000)).toEqual([]);
+    heard(scene, 80_001);
+    expect(scene.watch.silent(80_001)).toEqual([2, 3]);
+  });
 });

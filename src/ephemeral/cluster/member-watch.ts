@@ -1,12 +1,14 @@
 /**
  * Which other members take partitions: heard of by the leader within the member TTL, and admitted, that is
  * their HTTP port answered a probe of this node (cluster.md §6.1). A view that is old itself judges nobody.
- * A node that said it leaves stays out for 30 s or until it answers as a new process.
+ * A node that said it leaves stays out for 30 s or until it answers as a new process. A member that the
+ * leader hears and whose answers do not come is silent after 30 s: somebody has to look at its addresses.
  */
 import type { NodeId } from '../../common/ids.js';
 import type { MembersView } from '../../raft/index.js';
 
 const LEAVING_MS = 30_000;
+const SILENT_MS = 30_000;
 /** Progress of a contact time that shows that the leader really hears the member. */
 const ADVANCE_MS = 200;
 
@@ -30,6 +32,8 @@ interface Peer {
   contactMs: number;
   leader: number;
   isLive: boolean;
+  /** Last time it said that it serves, or since when the leader hears it. */
+  readyMs: number;
   admitted: PeerReport | null;
   leavingEpoch: string;
   leavingUntilMs: number;
@@ -61,6 +65,7 @@ export class MemberWatch {
       }
       const wasLive = peer.isLive;
       peer.isLive = nowMs - peer.heardMs <= this.ttlMs;
+      if (!wasLive && peer.isLive) peer.readyMs = nowMs;
       if (wasLive && !peer.isLive) losses.push(...this.forgetContents(id, peer));
     }
     for (const [id, peer] of [...this.peers]) {
@@ -89,10 +94,20 @@ export class MemberWatch {
     return owning.map(([id]) => id);
   }
 
+  /** Members that the leader hears and that did not say for 30 s that they serve. */
+  silent(nowMs: number): NodeId[] {
+    const silent = [...this.peers].filter(([, peer]) => {
+      const leaves = nowMs < peer.leavingUntilMs;
+      return peer.isLive && !leaves && nowMs - peer.readyMs > SILENT_MS;
+    });
+    return silent.map(([id]) => id);
+  }
+
   /** The member answered the probe. Answers what an earlier process of it took with it. */
-  ready(id: NodeId, report: PeerReport): Loss[] {
+  ready(id: NodeId, report: PeerReport, nowMs: number): Loss[] {
     const peer = this.peers.get(id);
     if (peer === undefined) return [];
+    peer.readyMs = nowMs;
     const before = peer.admitted ?? this.suspects.get(id) ?? null;
     const isNew = before !== null && before.epoch !== report.epoch;
     const losses = isNew ? this.forgetContents(id, peer) : [];
@@ -121,7 +136,7 @@ export class MemberWatch {
     if (peer === undefined) {
       peer = {
         ...{ heardMs: -Infinity, contactMs: -Infinity, leader: 0, isLive: false, admitted: null },
-        ...{ leavingEpoch: '', leavingUntilMs: 0 },
+        ...{ readyMs: -Infinity, leavingEpoch: '', leavingUntilMs: 0 },
       };
       this.peers.set(id, peer);
     }

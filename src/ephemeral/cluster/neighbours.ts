@@ -45,6 +45,8 @@ export interface Neighbours {
   /** Requests sent on, and partitions whose contents were lost, since the start. */
   readonly forwarded: number;
   readonly wipes: number;
+  /** Members that the leader hears and that do not answer this node. */
+  readonly silentPeers: number;
 }
 
 export interface RelayCall extends RelayRequest {
@@ -60,6 +62,7 @@ export const ALONE: Neighbours = {
   isLeaving: false,
   forwarded: 0,
   wipes: 0,
+  silentPeers: 0,
 };
 
 /**

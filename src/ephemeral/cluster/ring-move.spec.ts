@@ -211,6 +211,25 @@ describe('delivery', () => {
     await from.stop();
   });
 
+  it.each([
+    ['ten seconds', 15_000, 10_000],
+    ['what the deadline leaves', 4_000, 4_000],
+  ])('one request may take %s', async (_, withinMs, timeoutMs) => {
+    const from = await filled();
+    const timeouts: number[] = [];
+    const by = handOver(from, {
+      send: (_to, batch) => {
+        timeouts.push(batch.timeoutMs);
+        from.nowMs += batch.timeoutMs;
+        return Promise.resolve(null);
+      },
+    });
+    const startMs = from.nowMs;
+    const { lost } = await by.ship(pack(from, by, 'q', 'p'), withinMs).all;
+    expect([lost, timeouts[0], from.nowMs - startMs]).toEqual([1, timeoutMs, withinMs]);
+    await from.stop();
+  });
+
   it('is lost at the deadline, and says so', async () => {
     const from = await filled();
     const said: unknown[] = [];

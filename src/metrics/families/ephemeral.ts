@@ -61,5 +61,11 @@ export function ephemeralFamilies(figures: EphemeralFigures): readonly Family[] 
       help: 'Partitions whose contents were lost: not handed over, or gone with their node.',
       read: () => figures.source().wipes,
     },
+    {
+      kind: 'gauge',
+      name: 'queen_ephemeral_silent_peers',
+      help: 'Members that the leader hears and that have not answered this node for 30 s.',
+      read: () => figures.source().silentPeers,
+    },
   ];
 }
