@@ -34,11 +34,11 @@ const ALIASES: Readonly<Record<QuotaLimit, readonly string[]>> = {
   maxRows: ['max_rows'],
   maxBytes: ['max_bytes'],
   maxTimers: ['max_timers'],
-  maxTimerHorizonSeconds: ['max_timer_horizon_s', 'max_timer_horizon_seconds'],
-  maxReadsPerSecond: ['max_reads_per_sec', 'max_reads_per_second'],
-  maxWritesPerSecond: ['max_writes_per_sec', 'max_writes_per_second'],
+  maxTimerHorizonSeconds: ['maxTimerHorizonS', 'max_timer_horizon_s', 'max_timer_horizon_seconds'],
+  maxReadsPerSecond: ['maxReadsPerSec', 'max_reads_per_sec', 'max_reads_per_second'],
+  maxWritesPerSecond: ['maxWritesPerSec', 'max_writes_per_sec', 'max_writes_per_second'],
   maxQueues: ['max_queues'],
-  maxMessagesPerSecond: ['max_msgs_per_sec', 'max_messages_per_second'],
+  maxMessagesPerSecond: ['maxMsgsPerSec', 'max_msgs_per_sec', 'max_messages_per_second'],
   maxQueries: ['max_queries'],
 };
 

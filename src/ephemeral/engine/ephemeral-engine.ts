@@ -26,6 +26,9 @@ export interface EngineParts {
   readonly nowMs: () => number;
 }
 
+/** A pop without room looks again so often. */
+const ROOM_MS = 500;
+
 export class EphemeralEngine {
   readonly store: QueueStore;
   readonly desk: PopDesk;
@@ -66,6 +69,8 @@ export class EphemeralEngine {
    * `signal` takes a parked pop back: it then gets what an empty queue answers.
    */
   async pop(tenant: Uint8Array, call: PopCall, signal?: AbortSignal): Promise<PopOutcome> {
+    const fits = this.store.hasRoomForPop(this.store.share(tenant), call);
+    if (!fits && !(await this.hasRoom(tenant, call, signal))) return this.emptyAnswer(call.queue);
     let queue = this.queueOf(tenant, call.queue);
     let group = queue.group(call.group);
     while (call.partition === null && group.ringsSeen < queue.rings.size) {
@@ -130,6 +135,23 @@ export class EphemeralEngine {
     return true;
   }
 
+  /**
+   * A pop makes queues, partitions and groups. At the ceiling of the node it makes none and waits for room
+   * as it would for a message: pops of made-up names cannot fill the memory.
+   */
+  private async hasRoom(
+    tenant: Uint8Array,
+    call: PopCall,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    for (;;) {
+      if (this.store.hasRoomForPop(this.store.share(tenant), call)) return true;
+      const restMs = (call.deadlineMs ?? 0) - this.parts.nowMs();
+      if (restMs <= 0 || signal?.aborted === true) return false;
+      await later(Math.min(restMs, ROOM_MS), signal);
+    }
+  }
+
   private park(
     call: PopCall,
     place: { queue: EphemeralQueue; group: QueueGroup; signal: AbortSignal | undefined },
@@ -160,4 +182,17 @@ export class EphemeralEngine {
     });
     queue.uses -= 1;
   }
+}
+
+/** Ends early with the signal. */
+function later(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
 }

@@ -6,7 +6,7 @@ import { QUEUE_MODE_GROUP } from '../../machine/tables/tables.js';
 import { GroupCursor } from '../rings/group-cursor.js';
 import type { MemoryAccount } from '../rings/memory-account.js';
 import { CURSOR_COST, QUEUE_COST } from '../rings/memory-account.js';
-import { Ring, type RingSource } from '../rings/ring.js';
+import { NEW_RING_COST, Ring, type RingSource } from '../rings/ring.js';
 import type { EphemeralOptions } from './options.js';
 import { QueueGroup } from './queue-group.js';
 
@@ -88,6 +88,28 @@ export class EphemeralQueue {
     const cursor = this.place(ring, group);
     group.refresh(cursor, nowMs);
     return cursor;
+  }
+
+  /** What a pop of these would add around the payloads, bytes. */
+  costOfPop(partition: string | null, group: string): number {
+    const known = this.groups.get(group);
+    const isNewRing = partition !== null && !this.rings.has(partition);
+    // A pop of any partition places its group on all of them, one of a new partition every group on it.
+    const unseen = this.rings.size - (known?.ringsSeen ?? 0);
+    const isPlaced = this.rings.get(partition ?? '')?.cursors.has(group) === true;
+    const named = isNewRing ? this.groups.size + 1 : isPlaced ? 0 : 1;
+    const cursors = (partition === null ? unseen : named) + (known === undefined ? 1 : 0);
+    return cursors * CURSOR_COST + (isNewRing ? NEW_RING_COST : 0);
+  }
+
+  /** Groups that are not remembered, on no ring and waited for by nobody leave no trace. */
+  forgetGroups(): void {
+    for (const [name, group] of this.groups) {
+      const isUsed = group.ringsSeen > 0 || group.waiters.size > 0 || group.waitersOf.size > 0;
+      if (group.remembered || isUsed) continue;
+      this.groups.delete(name);
+      this.source.account.addStructure(-CURSOR_COST);
+    }
   }
 
   groupOf(cursor: GroupCursor): QueueGroup {

@@ -68,6 +68,55 @@ describe('when it is full', () => {
   });
 });
 
+describe('pops at the ceiling', () => {
+  const fill = async (harness: EngineHarness): Promise<number> => {
+    let made = 0;
+    for (; made < 100_000; made += 1) {
+      await harness.pop(`q${made}`, { partition: 'p', group: `g${made}` });
+      if (harness.engine.store.queues <= made) break;
+    }
+    return made;
+  };
+
+  it('make no queue, no partition and no group more, and still get what is there', async () => {
+    const harness = new EngineHarness({ maxBytes: 1 << 20 });
+    harness.push('kept', 'p', ['x']);
+    const made = await fill(harness);
+    const { account } = harness.engine.store;
+    expect([made > 100, account.bytes <= 1 << 20]).toEqual([true, true]);
+    const before = account.bytes;
+    for (let n = 0; n < 1000; n += 1) {
+      expect(await harness.pop('kept', { partition: `other${n}` })).toEqual([]);
+      expect(await harness.pop('q0', { partition: 'p', group: `new${n}` })).toEqual([]);
+    }
+    expect(account.bytes - before).toBeLessThan(4000);
+    expect(harness.push('kept', 'p2', ['y'])).toBe('ephemeral_unavailable');
+    await harness.stop();
+  });
+
+  it('wait for room: one that waits gets its message once others are gone', async () => {
+    const harness = new EngineHarness({ maxBytes: 1 << 20 });
+    const made = await fill(harness);
+    const waiting = harness.pop('late', { deadlineMs: harness.nowMs + 60_000 });
+    for (let n = 0; n < made; n += 2) await harness.engine.delete(EPHEMERAL_TENANT, `q${n}`);
+    expect(harness.push('late', 'p', ['x'])).toBe('ok');
+    expect((await waiting).map(({ payload }) => payload)).toEqual(['x']);
+    await harness.stop();
+  });
+
+  it('groups beyond those remembered go with their last partition', async () => {
+    const harness = new EngineHarness({ idleMs: 1000 });
+    harness.declare('q', {});
+    for (let n = 0; n < 400; n += 1) await harness.pop('q', { partition: 'p', group: `g${n}` });
+    expect(harness.queue('q')!.groups.size).toBe(400);
+    harness.nowMs += 1000;
+    await harness.engine.sweeper.sweep();
+    await harness.engine.sweeper.sweep();
+    expect([harness.queue('q')!.rings.size, harness.queue('q')!.groups.size]).toEqual([0, 256]);
+    await harness.stop();
+  });
+});
+
 describe('age and idleness', () => {
   it('drops heads older than the ttl, and never delivers one', async () => {
     const harness = new EngineHarness();

@@ -6,13 +6,16 @@
 import type { ErrorCode } from '../../common/errors.js';
 import { QueenError } from '../../common/errors.js';
 import { hexText } from '../../common/uuid-v7.js';
-import { MemoryAccount } from '../rings/memory-account.js';
+import { CURSOR_COST, MemoryAccount, QUEUE_COST } from '../rings/memory-account.js';
 import { SegmentPool } from '../rings/payload-log.js';
-import { RingSource, type Ring } from '../rings/ring.js';
+import { NEW_RING_COST, RingSource, type Ring } from '../rings/ring.js';
 import type { Declarations } from './declarations.js';
 import { EphemeralQueue, type Drops, type QueueSource } from './ephemeral-queue.js';
 import type { OptionLimits } from './options.js';
 import { effectiveOptions, parseOptions } from './options.js';
+
+/** A queue with a partition, and a group on it. */
+const NEW_QUEUE_COST = QUEUE_COST + NEW_RING_COST + 2 * CURSOR_COST;
 
 /** What a tenant may have on this node; null = unlimited. */
 export interface TenantLimits {
@@ -107,6 +110,16 @@ export class QueueStore {
     this.queueCount += 1;
     this.follow(share, queue);
     return queue;
+  }
+
+  /** Whether a pop may make what it needs: at the node's ceiling it gets what is there already. */
+  hasRoomForPop(
+    share: TenantShare,
+    pop: { readonly queue: string; readonly partition: string | null; readonly group: string },
+  ): boolean {
+    const known = share.queues.get(pop.queue);
+    const cost = known?.costOfPop(pop.partition, pop.group) ?? NEW_QUEUE_COST;
+    return cost === 0 || this.account.fitsStructure(cost);
   }
 
   /** Appends all or nothing; throws the refusal. */

@@ -31,6 +31,12 @@ export class MemoryAccount {
     return this.bytes + payloadBytes <= this.maxBytes;
   }
 
+  /** Whether so much more around the payloads stays below the ceiling. */
+  fitsStructure(bytes: number): boolean {
+    const structure = Math.max(0, this.structure + bytes - FREE_STRUCTURE_BYTES);
+    return this.payload + structure <= this.maxBytes;
+  }
+
   addPayload(bytes: number): void {
     this.payload += bytes;
   }

@@ -16,6 +16,8 @@ const FIRST_CAPACITY = 4;
 /** An empty ring gives columns beyond this capacity back. */
 const KEPT_CAPACITY = 256;
 const COLUMN_BYTES = 20;
+/** What an empty ring costs. */
+export const NEW_RING_COST = RING_COST + FIRST_CAPACITY * COLUMN_BYTES;
 
 /** Where rings take what they need, and sequences come from. */
 export class RingSource {
@@ -61,7 +63,7 @@ export class Ring {
     this.payloads = new PayloadLog(source.pool, source.account);
     this.first = source.nextBase();
     this.next = this.first;
-    source.account.addStructure(RING_COST + FIRST_CAPACITY * COLUMN_BYTES);
+    source.account.addStructure(NEW_RING_COST);
   }
 
   get length(): number {
