@@ -7,8 +7,8 @@ import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { walkPartitions } from '../reads/partition-walk.js';
+import type { Slices } from '../reads/slices.js';
 import { isSuperseded } from '../reads/superseded-starts.js';
-import type { Slices } from './slices.js';
 
 interface PartitionDepth {
   readonly name: string;

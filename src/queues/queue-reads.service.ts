@@ -22,7 +22,8 @@ import { detailRow, type DetailRow, statsObject } from './queue-detail.js';
 import type { QueueFilter } from './queue-filter.js';
 import { selectQueues } from './queue-filter.js';
 import { queueUuidText } from '../reads/partition-identity.js';
-import { jsonWith, Slices, sortByName } from './slices.js';
+import { Slices } from '../reads/slices.js';
+import { jsonWith, sortByName } from './slices.js';
 
 @Injectable()
 export class QueueReadsService {

@@ -1,6 +1,7 @@
 /** Work in slices: sorting and rendering give the loop back and change nothing about the result. */
 import fc from 'fast-check';
-import { jsonWith, Slices, sortByName } from './slices.js';
+import { Slices } from '../reads/slices.js';
+import { jsonWith, sortByName } from './slices.js';
 
 describe('slices', () => {
   it('sorts like Array.sort, by code units', async () => {

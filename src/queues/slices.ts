@@ -1,26 +1,5 @@
-/**
- * Long reads in slices: the loop is given back after a fixed amount of work, so that no listing holds
- * up anybody else, however many queues and partitions there are.
- */
-
-/** Rows handled between two turns of the event loop; a row costs a few microseconds. */
-const SLICE = 1_000;
-
-/** One read's work; share it between all its walks. */
-export class Slices {
-  private used = 0;
-
-  /** Counts work; true when it is time to `pause`. */
-  isSpent(rows = 1): boolean {
-    this.used += rows;
-    return this.used >= SLICE;
-  }
-
-  async pause(): Promise<void> {
-    this.used = 0;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
+/** Listings of queues in slices: sorted by name and rendered, giving the loop back on the way. */
+import { jsonRows, SLICE, type Slices } from '../reads/slices.js';
 
 /** Merge sort by code units of a name, ascending, in slices. */
 export async function sortByName<T extends { readonly name: string }>(
@@ -80,12 +59,7 @@ export async function jsonWith<T>(
 ): Promise<Buffer> {
   const head = JSON.stringify(members).slice(0, -1);
   const comma = head === '{' ? '' : ',';
-  const pieces = [Buffer.from(`${head}${comma}${JSON.stringify(long.name)}:${long.brackets[0]}`)];
-  for (let at = 0; at < long.rows.length; at += SLICE) {
-    const texts = long.rows.slice(at, at + SLICE).map((row) => long.text(row));
-    pieces.push(Buffer.from((at === 0 ? '' : ',') + texts.join(',')));
-    if (slices.isSpent(SLICE)) await slices.pause();
-  }
-  pieces.push(Buffer.from(`${long.brackets[1]}}`));
-  return Buffer.concat(pieces);
+  const open = Buffer.from(`${head}${comma}${JSON.stringify(long.name)}:${long.brackets[0]}`);
+  const rows = await jsonRows(long.rows, (row) => long.text(row), slices);
+  return Buffer.concat([open, ...rows, Buffer.from(`${long.brackets[1]}}`)]);
 }

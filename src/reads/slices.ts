@@ -4,7 +4,7 @@
  */
 
 /** Rows handled between two turns of the event loop; a row costs a few microseconds. */
-const SLICE = 1_000;
+export const SLICE = 1_000;
 
 /** One read's work; share it between all its walks. */
 export class Slices {
@@ -28,12 +28,24 @@ export async function jsonArray<T>(
   text: (row: T) => string,
   slices: Slices,
 ): Promise<Buffer> {
-  const pieces = [Buffer.from('[')];
+  return Buffer.concat([
+    Buffer.from('['),
+    ...(await jsonRows(rows, text, slices)),
+    Buffer.from(']'),
+  ]);
+}
+
+/** The rows' texts with commas between them, rendered in slices. */
+export async function jsonRows<T>(
+  rows: readonly T[],
+  text: (row: T) => string,
+  slices: Slices,
+): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
   for (let at = 0; at < rows.length; at += SLICE) {
     const texts = rows.slice(at, at + SLICE).map(text);
     pieces.push(Buffer.from((at === 0 ? '' : ',') + texts.join(',')));
     if (slices.isSpent(SLICE)) await slices.pause();
   }
-  pieces.push(Buffer.from(']'));
-  return Buffer.concat(pieces);
+  return pieces;
 }
