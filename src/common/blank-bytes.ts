@@ -46,6 +46,11 @@ export function blankedOutside(
   return blanked;
 }
 
+/** Whether an entry was blanked: whole ones begin with a version byte, and no range holds that. */
+export function isBlanked(bytes: Uint8Array): boolean {
+  return bytes[0] === 0;
+}
+
 /** A whole page of zeros; the rest at the end is none. */
 function isBlankPage(bytes: Uint8Array, at: number): boolean {
   const end = at + PAGE_BYTES;

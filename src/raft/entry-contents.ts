@@ -3,6 +3,7 @@
  * today, and the entries that dead letters and pending timers name. A name that leads to a newer
  * partition is no harm: its log begins later, so the entry is dead for it all the same.
  */
+import { isBlanked } from '../common/blank-bytes.js';
 import { decodeDeadLetterRow } from '../machine/tables/dead-letter-row.js';
 import { visitAppendedGroups } from '../machine/commands/contents.js';
 import { KEYSPACE, keyspaceRange } from '../machine/tables/keyspaces.js';
@@ -15,8 +16,8 @@ export function entryContents(tables: Tables): EntryContents {
   const { names, queues, partitions } = tables;
   return {
     visit: (payload, holder) => {
-      // Only ranges that rows name are left of it: its version byte is none.
-      if (payload[0] === 0) return;
+      // Only ranges that rows name are left of it.
+      if (isBlanked(payload)) return;
       visitAppendedGroups(payload, ({ tenant, queue, partition, sizeBytes }) => {
         const tenantId = names.tenant(tenant);
         const row = tenantId === undefined ? undefined : queues.find(tenantId, queue);

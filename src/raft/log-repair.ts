@@ -8,6 +8,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isBlanked } from '../common/blank-bytes.js';
 import { logIndex, nodeId, type NodeId } from '../common/ids.js';
 import { appliedIndexOf, syncDirectory } from '../storage/index.js';
 import type { GroupLog } from './group/ports.js';
@@ -101,6 +102,7 @@ export async function repairLog(options: LogRepairOptions): Promise<RepairReport
     identity,
     sources: sourcesOf(options),
     durableIndex: await appliedIndexOf(directory),
+    isPartial: isBlanked,
     full: true,
     log: (event, fields) => log.warn(event, fields),
   });

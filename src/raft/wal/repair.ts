@@ -6,8 +6,9 @@
  *
  *   examine ─► damaged ─► own entries + a member's ─► <sequence>-r<revision+1>.seg ─► manifest ─► unlink
  *
- * A member may have let go of entries whose messages are dead. They may be missing in a retired segment;
- * a sealed one then becomes retired with all before it, if this node's checkpoint covers it.
+ * A member may have let go of entries whose messages are dead, or of parts of them. Both may be so in a
+ * retired segment; a sealed one then becomes retired with all before it, if this node's checkpoint covers
+ * it: what is replayed here or sent to others is whole.
  */
 import { logIndex, term } from '../../common/ids.js';
 import { examineSegment, Salvage, wantedIndexes } from './examine.js';
@@ -41,6 +42,8 @@ export interface RepairOptions extends LogPlace {
   readonly sources: readonly EntrySource[];
   /** Applied index of this node's checkpoint: entries up to it are never replayed here. */
   readonly durableIndex: number;
+  /** Whether parts of an entry were let go of: good for the messages left in it, not for the raft log. */
+  readonly isPartial: (payload: Buffer) => boolean;
   /** Read every record, or only what a start looks at. */
   readonly full: boolean;
   readonly log: WalLog;
@@ -123,7 +126,7 @@ class Repair {
     examined: Examined,
     damage: WalDamageError,
   ): Promise<void> {
-    const { files, directory, log } = this.options;
+    const { files, directory, isPartial, log } = this.options;
     const { row } = examined;
     const name = segmentFileName(row.sequence, row.revision + 1);
     const path = `${directory}/${name}`;
@@ -131,7 +134,7 @@ class Repair {
     const { generation = 0 } = this.active ?? {};
     const theirs = (indexes: readonly number[]): AsyncIterable<SharedEntry> =>
       source(indexes, generation + 1);
-    const merge = new Merge(examined, salvage, theirs);
+    const merge = new Merge(examined, salvage, { theirs, isPartial });
     try {
       const { revision, baseKnown } = await this.revisionOf(examined);
       const written = await writeRevisionFile(
@@ -142,7 +145,7 @@ class Repair {
       await this.checkEnd(row, merge);
       const next = { ...row, revision: row.revision + 1, ...written };
       await verifySegmentFile(files, { path, row: next }, () => Promise.resolve(true));
-      await this.install(next, merge.missing > 0 || !baseKnown);
+      await this.install(next, merge.missing + merge.partial > 0 || !baseKnown);
     } catch (error) {
       await unlinkIfPresent(files, path);
       throw error;
@@ -151,9 +154,9 @@ class Repair {
     }
     await unlinkIfPresent(files, examined.path);
     await files.fsyncDir(directory);
-    const { fetched, missing } = merge;
+    const { fetched, missing, partial } = merge;
     this.repaired.push({ file: path, damage, fetched });
-    log('damaged segment repaired', { file: path, fetched, dead: missing });
+    log('damaged segment repaired', { file: path, fetched, dead: missing, partial });
   }
 
   /** A sealed segment with holes leaves the raft log, together with everything before it. */
@@ -277,17 +280,21 @@ class Repair {
 class Merge {
   fetched = 0;
   missing = 0;
+  partial = 0;
   termOfLast = 0;
 
   constructor(
     private readonly examined: Examined,
     private readonly salvage: Salvage,
-    private readonly source: (indexes: readonly number[]) => AsyncIterable<SharedEntry>,
+    private readonly parts: {
+      readonly theirs: (indexes: readonly number[]) => AsyncIterable<SharedEntry>;
+      readonly isPartial: RepairOptions['isPartial'];
+    },
   ) {}
 
   /** Of an entry the member keeps, else undefined. */
   async termOf(index: number): Promise<number | undefined> {
-    for await (const entry of this.source([index])) {
+    for await (const entry of this.parts.theirs([index])) {
       if (entry.index === index && entry.payload !== null) return entry.term;
     }
     return undefined;
@@ -299,12 +306,13 @@ class Merge {
     for (const index of wanted) {
       if ((await this.salvage.read(index)) === null) lost.push(index);
     }
-    const theirs = this.source(lost)[Symbol.asyncIterator]();
+    const theirs = this.parts.theirs(lost)[Symbol.asyncIterator]();
     try {
       for (const index of wanted) {
         const entry = (await this.salvage.read(index)) ?? (await this.fetch(theirs, index));
         if (entry === null) continue;
         this.termOfLast = entry.term;
+        if (entry.kind === 'normal' && this.parts.isPartial(entry.payload)) this.partial += 1;
         yield entry;
       }
     } finally {

@@ -44,6 +44,11 @@ const silent: EntrySource = () => {
 const gone = (entry: SharedEntry): SharedEntry =>
   entry.index % 2 === 0 ? { ...entry, payload: null } : entry;
 
+/** What a member tells of an entry of which it kept only what rows name. */
+const blanked = (entry: SharedEntry): SharedEntry =>
+  entry.index % 2 === 0 ? { ...entry, payload: Buffer.alloc(entry.payload?.length ?? 0) } : entry;
+const isPartial = (payload: Buffer): boolean => payload.every((byte) => byte === 0);
+
 async function repair(
   port: FaultyFilePort,
   sources: readonly EntrySource[],
@@ -53,7 +58,7 @@ async function repair(
   const { identity } = await openIdentity({ files: port, directory: DATA, expected });
   const log = (): void => undefined;
   const place = { files: port, directory: LOG, identity };
-  return repairWal({ ...place, sources, durableIndex, full: true, log });
+  return repairWal({ ...place, sources, durableIndex, isPartial, full: true, log });
 }
 
 function inflict(port: FaultyFilePort, path: string, how: { damage: Damage; random: Prng }): void {
@@ -136,6 +141,15 @@ it('can be killed or lose power at every step and be repeated', async () => {
 });
 
 describe('a member that let go of entries', () => {
+  it('is passed over for one that has them whole', async () => {
+    const path = sealed.at(-1) as string;
+    const port = damagedPort(path, 'delete', 0);
+    await repair(port, [member(blanked), member()]);
+    const wal = await openLog(port);
+    expect(await checkServes(wal, sample)).toBe(0);
+    await wal.close();
+  });
+
   it('leaves holes in a retired segment, which are gone and not damaged', async () => {
     const [path = ''] = sealed;
     const port = damagedPort(path, 'delete', 0);
@@ -150,7 +164,10 @@ describe('a member that let go of entries', () => {
     await wal.close();
   });
 
-  it('makes a sealed segment a retired one when the checkpoint covers it, and is refused else', async () => {
+  it.each([
+    ['whole entries', gone],
+    ['parts of entries', blanked],
+  ])('of %s: a sealed segment retires if the checkpoint covers it', async (_name, told) => {
     const whole = await openLog(sample.port.clone(() => 0));
     const live = whole.segments().filter(({ state, first, last }) => {
       return state === 'sealed' && last >= first;
@@ -160,10 +177,10 @@ describe('a member that let go of entries', () => {
     const { path = '', last = 0, sequence = 0 } = chosen ?? {};
     const refused = damagedPort(path, 'delete', 0);
     const before = refused.paths();
-    await expect(repair(refused, [member(gone)], last - 1)).rejects.toThrow('let go of entries');
+    await expect(repair(refused, [member(told)], last - 1)).rejects.toThrow('let go of entries');
     expect(refused.paths()).toEqual(before);
     const port = damagedPort(path, 'delete', 0);
-    await repair(port, [member(gone)], last);
+    await repair(port, [member(told)], last);
     const wal = await openLog(port);
     expect(wal.firstIndex).toBe(last + 1);
     const states = wal.segments().filter((row) => row.sequence <= sequence);
