@@ -1,4 +1,5 @@
 /** The write-ahead log as a group sees it: entries in, entries and byte ranges out. Counts writes. */
+import { isBlanked } from '../common/blank-bytes.js';
 import { QuantileSummary } from '../common/quantile-summary.js';
 import { type LogIndex, type NodeId, type Term } from '../common/ids.js';
 import type { LogEntry, PayloadRange, RetiredLog, WalPort } from './group/ports.js';
@@ -72,6 +73,10 @@ export class WalLog implements WalPort {
     return this.wal.readRange(range.index, range.start, range.length);
   }
 
+  async letGoIn(index: LogIndex): Promise<boolean> {
+    return isBlanked((await this.wal.readEntry(index)).payload);
+  }
+
   async describe(range: PayloadRange): Promise<string> {
     const place = await this.wal.locate(range.index);
     const file = this.wal.segments().find((segment) => segment.sequence === place.segment);
@@ -105,10 +110,10 @@ function retiredLog(wal: Wal): RetiredLog {
         },
         breathe,
       }),
-    rewrite: (sequence, { keep, breathe }) =>
+    rewrite: (sequence, { keep, ...work }) =>
       wal.rewriteRetired(sequence, {
         keep: ({ index, kind, payload }) => kind === 'normal' && keep(index, payload),
-        breathe,
+        ...work,
       }),
     remove: (sequences) => wal.removeRetired(sequences),
   };

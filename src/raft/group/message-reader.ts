@@ -105,8 +105,21 @@ export class MessageReader {
       throw this.stop(error instanceof Error ? error.message : String(error));
     }
     if (bytes.length === length && crc32(bytes) === crc) return bytes;
+    if (await this.isLetGo(range)) {
+      throw new RecordGoneError(`this part of entry ${entryIndex} is not kept any more`);
+    }
     const where = await this.parts.wal.describe(range);
     throw this.stop(`a record does not match its checksum: ${where}. ${CURE}`);
+  }
+
+  /** The row that named the place went meanwhile, and the log let go of just these bytes. */
+  private async isLetGo({ index }: PayloadRange): Promise<boolean> {
+    try {
+      return (await this.parts.wal.letGoIn?.(index)) ?? false;
+    } catch (error) {
+      // Gone as a whole by now; anything else is damage, told with its place.
+      return isGone(error);
+    }
   }
 
   private async loadMissing(

@@ -38,6 +38,11 @@ export interface WalPort {
   read(from: LogIndex, maxBytes: number): Promise<readonly LogEntry[]>;
   /** Bytes of one range, also from segments purged from the raft log while their messages live. */
   readRange(range: PayloadRange): Promise<Uint8Array>;
+  /**
+   * Whether the log holds the entry whole but for bytes that it let go of, so that a range that does not
+   * match is no damage. Absent in doubles: it never lets go.
+   */
+  letGoIn?(index: LogIndex): Promise<boolean>;
   /** Where the bytes of an entry lie, for damage reports: `file` and byte of the range. */
   describe(range: PayloadRange): Promise<string>;
   /** Lets the raft log forget entries up to and including `index`. */
@@ -60,11 +65,15 @@ export interface RetiredLog {
       readonly breathe: Breathe;
     },
   ): Promise<boolean>;
-  /** Leaves the wanted entries only; answers the bytes won. */
+  /**
+   * Leaves the wanted entries only; answers the bytes won. `settled` is asked after the last `keep`:
+   * only when it says true the rest is gone.
+   */
   rewrite(
     sequence: number,
     work: {
       readonly keep: (index: number, payload: Uint8Array) => KeptBytes;
+      readonly settled: () => Promise<boolean>;
       readonly breathe: Breathe;
     },
   ): Promise<number>;

@@ -8,6 +8,7 @@ import { NodeFilePort, Wal, type WalOptions } from './index.js';
 const identity = { clusterId: 'c1', nodeId: nodeId(1), directoryId: '0123456789abcdef'.repeat(2) };
 const ENTRIES = 40;
 const breathe = (): Promise<void> => Promise.resolve();
+const settled = (): Promise<boolean> => Promise.resolve(true);
 
 const payloadOf = (index: number): string => `${index}`.padEnd(500, '.');
 
@@ -78,6 +79,7 @@ describe('retired segments', () => {
     const odd = all.filter((index) => index % 2 === 1);
     const won = await wal.rewriteRetired(sequence, {
       keep: ({ index }) => index % 2 === 1,
+      settled,
       breathe,
     });
     expect(won).toBeGreaterThan(500 * (all.length - odd.length));
@@ -94,7 +96,7 @@ describe('retired segments', () => {
       expect(await scrub()).toEqual([]);
       await reopen();
     }
-    await wal.rewriteRetired(sequence, { keep: ({ index }) => index === odd[0], breathe });
+    await wal.rewriteRetired(sequence, { keep: ({ index }) => index === odd[0], settled, breathe });
     await reopen();
     expect(await indexesOf(sequence)).toEqual([odd[0]]);
     expect(await read(ENTRIES)).toBe(payloadOf(ENTRIES));
@@ -116,7 +118,11 @@ describe('retired segments', () => {
     const last = retired().at(-1)!.last;
     const work = (async () => {
       for (const { sequence } of retired()) {
-        await wal.rewriteRetired(sequence, { keep: ({ index }) => index % 2 === 1, breathe });
+        await wal.rewriteRetired(sequence, {
+          keep: ({ index }) => index % 2 === 1,
+          settled,
+          breathe,
+        });
       }
       await wal.removeRetired(retired().map(({ sequence }) => sequence));
     })();
@@ -139,10 +145,35 @@ describe('retired segments', () => {
     expect(files()).toHaveLength(wal.segments().length);
   });
 
+  it('keep everything until what a rewrite saw is settled, and for good when it is not', async () => {
+    const [first] = retired();
+    const { sequence, last } = first!;
+    const all = await indexesOf(sequence);
+    let kept = 0;
+    const keep = (): boolean => {
+      kept += 1;
+      return false;
+    };
+    const unsettled = async (): Promise<boolean> => {
+      expect(kept).toBe(all.length);
+      expect(await read(last)).toBe(payloadOf(last));
+      return false;
+    };
+    expect(await wal.rewriteRetired(sequence, { keep, settled: unsettled, breathe })).toBe(0);
+    const stopped = (): Promise<boolean> => Promise.reject(new Error('stopped'));
+    const failing = wal.rewriteRetired(sequence, { keep, settled: stopped, breathe });
+    await expect(failing).rejects.toThrow('stopped');
+    expect(files().some((name) => name.includes('-r'))).toBe(false);
+    expect(await indexesOf(sequence)).toEqual(all);
+    await wal.rewriteRetired(sequence, { keep, settled, breathe });
+    expect(await indexesOf(sequence)).toEqual([]);
+  });
+
   it('survive a rewrite that fails, and what it leaves', async () => {
     const [first] = retired();
     const failing = wal.rewriteRetired(first!.sequence, {
       keep: () => true,
+      settled,
       breathe: () => Promise.reject(new Error('stopped')),
     });
     await expect(failing).rejects.toThrow('stopped');
@@ -173,6 +204,7 @@ describe('retired segments', () => {
     ];
     await wal.rewriteRetired(sequence, {
       keep: (entry) => (entry.index === logIndex(index) ? ranges : true),
+      settled,
       breathe,
     });
     expect(taken()).toBeLessThan(before / 4);

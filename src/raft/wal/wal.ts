@@ -277,17 +277,23 @@ export class Wal {
 
   /**
    * Rewrites a retired segment with what `keep` wants of its entries. Only the swap is the writer's
-   * business, and a rewrite that fails before it changes nothing. Answers the bytes won.
+   * business, and a rewrite that fails before it, or is not settled, changes nothing. Answers the bytes
+   * won.
    */
   rewriteRetired(
     sequence: number,
-    work: { readonly keep: (entry: StoredEntry) => KeptPayload; readonly breathe: Breathe },
+    work: {
+      readonly keep: (entry: StoredEntry) => KeptPayload;
+      /** Asked between the last `keep` and the swap. */
+      readonly settled: () => Promise<boolean>;
+      readonly breathe: Breathe;
+    },
   ): Promise<number> {
-    const { keep, breathe } = work;
+    const { keep, settled, breathe } = work;
     const revise = (entry: StoredEntry): StoredEntry | null => keptEntry(entry, keep(entry));
     return this.alone(async () => {
       const segment = this.retired(sequence);
-      return segment === undefined ? 0 : this.rewrite(segment, { revise, breathe });
+      return segment === undefined ? 0 : this.rewrite(segment, { revise, settled, breathe });
     });
   }
 
@@ -301,24 +307,32 @@ export class Wal {
     if (segment?.row.state !== 'sealed') throw new RangeError(`entry ${index} is not in the log`);
     const revise = (entry: StoredEntry): StoredEntry =>
       entry.index === index ? { ...entry, payload, parts: [payload] } : entry;
-    await this.alone(() => this.rewrite(segment, { revise, breathe: () => Promise.resolve() }));
+    const settled = (): Promise<boolean> => Promise.resolve(true);
+    const breathe = (): Promise<void> => Promise.resolve();
+    await this.alone(() => this.rewrite(segment, { revise, settled, breathe }));
   }
 
   private async rewrite(
     segment: Segment,
-    work: Pick<Rewrite, 'revise' | 'breathe'>,
+    { settled, ...work }: Pick<Rewrite, 'revise' | 'breathe'> & { settled(): Promise<boolean> },
   ): Promise<number> {
     const { files, directory } = this.options;
     const { state, writer } = this;
     const { segments, readers } = state;
     const row = await writeRevision({ files, directory, state, segment, ...work });
+    const revised = { ...segment, row };
     let swapped = false;
-    await writer.change(async () => {
-      swapped = segments.all.includes(segment);
-      if (!swapped) return;
-      await segments.replace(segments.all.map((s) => (s === segment ? { ...segment, row } : s)));
+    const swap = async (): Promise<void> => {
+      if (!segments.all.includes(segment)) return;
+      await segments.replace(segments.all.map((s) => (s === segment ? revised : s)));
+      swapped = true;
+    };
+    const isSettled = await settled().catch(async (error: unknown) => {
+      await unlinkIfPresent(files, segments.path(revised));
+      throw error;
     });
-    const stale = swapped ? segments.path(segment) : segments.path({ ...segment, row });
+    if (isSettled) await writer.change(swap);
+    const stale = segments.path(swapped ? segment : revised);
     await readers.drop(stale);
     await unlinkIfPresent(files, stale);
     await files.fsyncDir(directory);

@@ -175,6 +175,7 @@ class Life {
     this.rewritten = Math.max(this.rewritten, chosen.last);
     const work = {
       keep: ({ index }: { readonly index: number }) => !isDead(index),
+      settled: () => Promise.resolve(true),
       breathe: () => Promise.resolve(),
     };
     return this.settled(

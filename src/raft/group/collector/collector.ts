@@ -6,7 +6,8 @@
  * Dead stays dead: starts of logs only move up, and below them nothing can be filed or read. So a
  * segment is judged first, what rows pin is looked up after that, and the file goes only when the judged
  * state is durable, so that no restart brings back a row that needs it, and the reads that began before
- * are through. Damage it meets is damage like any other: the node stops.
+ * are through. A rewrite looks up more while it writes: both are waited for once more before the swap.
+ * Damage it meets is damage like any other: the node stops.
  */
 import type { GroupView } from '../group.js';
 import type { ByteRange, GroupLog, KeptBytes, MachineParts } from '../ports.js';
@@ -303,7 +304,10 @@ export class Collector {
       known.vain = { liveBytes, keptBytes: estimatedBytes };
       return;
     }
-    await retired.rewrite(sequence, { keep, breathe });
+    let isSettled = false;
+    const settled = async (): Promise<boolean> => (isSettled = await this.isSettled());
+    await retired.rewrite(sequence, { keep, settled, breathe });
+    if (!isSettled) return;
     log.info('log segment rewritten', { segment: sequence, bytes: takenBytes - keptBytes });
   }
 
