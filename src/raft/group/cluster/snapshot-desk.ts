@@ -140,9 +140,17 @@ export class SnapshotDesk {
     }
     // From here on nothing is acknowledged: what the next start loads must hold all that ever was.
     await port.halt();
-    await staged.commit();
-    port.log.error('raft: the process exits to load a received snapshot', { index, from });
-    port.restart();
+    try {
+      await staged.commit();
+      port.log.error('raft: the process exits to load a received snapshot', { index, from });
+    } catch (error) {
+      // It takes no part any more: only the next start, with or without the snapshot, brings it back.
+      const fields = { index, from, error: String(error) };
+      port.log.error('raft: a received snapshot was not kept; the process exits', fields);
+      throw error;
+    } finally {
+      port.restart();
+    }
     return 'staged';
   }
 
