@@ -42,6 +42,7 @@ async function settle(): Promise<void> {
 describe('raft loop', () => {
   function loopOf(): {
     loop: RaftLoop;
+    commits: number[];
     sent: Message[];
     committed: Entry[];
     finish: (() => void)[];
@@ -49,6 +50,7 @@ describe('raft loop', () => {
   } {
     const sent: Message[] = [];
     const committed: Entry[] = [];
+    const commits: number[] = [];
     const finish: (() => void)[] = [];
     const failures: unknown[] = [];
     const log: LogReader = {
@@ -67,7 +69,7 @@ describe('raft loop', () => {
       { ...options, preVote: false },
       {
         append: () => new Promise((resolve) => finish.push(resolve)),
-        commitMoved: () => undefined,
+        commitMoved: (commit) => commits.push(commit),
         send: (message) => sent.push(message),
         committed: (entries) => committed.push(...entries),
         softState: () => undefined,
@@ -76,7 +78,7 @@ describe('raft loop', () => {
         failed: (error) => failures.push(error),
       },
     );
-    return { loop, sent, committed, finish, failures };
+    return { loop, commits, sent, committed, finish, failures };
   }
 
   it('sends no vote request before its own vote is durable (D1)', async () => {
@@ -109,6 +111,30 @@ describe('raft loop', () => {
     expect(sent.splice(0)).toMatchObject([{ kind: 'append-response', index: 1, rejected: false }]);
     // Durable here is not committed.
     expect(committed).toEqual([]);
+  });
+
+  it('tells the log no commit while entries wait that may replace its end', async () => {
+    const { loop, commits, finish } = loopOf();
+    const append = (ofTerm: number, prev: number, entries: Entry[]): void =>
+      loop.step({
+        ...{ kind: 'append-request', from: ofTerm === 1 ? B : C, to: A, term: term(ofTerm) },
+        ...{ commit: logIndex(0), prevIndex: logIndex(prev), prevTerm: term(prev), entries },
+      });
+    append(1, 0, [entry(1, 1)]);
+    append(1, 1, [entry(2, 1), entry(3, 1)]);
+    // Another leader replaces 2 and 3 while the first write still runs.
+    append(2, 1, [entry(2, 2)]);
+    const heartbeat = { kind: 'heartbeat', from: C, to: A, term: term(2), readRound: 0 } as const;
+    loop.step({ ...heartbeat, commit: logIndex(2) });
+    expect(commits).toEqual([]);
+    for (let i = 0; i < 4 && commits.length === 0; i += 1) {
+      expect(finish).toHaveLength(1);
+      finish.shift()?.();
+      await settle();
+    }
+    expect(commits).toEqual([2]);
+    // The write that replaces is under way or done by now.
+    expect(finish.length).toBeLessThan(2);
   });
 
   it('stops at a broken invariant instead of throwing it at a peer’s stream', async () => {

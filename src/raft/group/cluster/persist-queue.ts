@@ -38,6 +38,11 @@ export class PersistQueue {
     return !this.writing && this.waiting.length === 0;
   }
 
+  /** Jobs whose entries the log was not even given yet. */
+  get isWaiting(): boolean {
+    return this.waiting.length > 0;
+  }
+
   push(job: PersistJob): void {
     if (this.stopped) return;
     this.waiting.push(job);

@@ -49,6 +49,8 @@ export class RaftLoop {
   private scheduled = false;
   /** Readys whose messages wait for a vote or term to become durable. */
   private holding = 0;
+  /** Commit that moved while entries waited to be written. */
+  private lateCommit: LogIndex | null = null;
   /** Term of the newest Ready. */
   private newestTerm: Term;
 
@@ -61,7 +63,7 @@ export class RaftLoop {
     this.queue = new PersistQueue({
       append: (entries, hardState) => hooks.append(entries, hardState),
       persisted: (job) => this.persisted(job),
-      settled: () => this.pump(),
+      settled: () => this.settled(),
       failed: (error) => hooks.failed(error),
     });
   }
@@ -201,7 +203,7 @@ export class RaftLoop {
   private persist(ready: Ready, hold: boolean): void {
     const { entries, hardState, persist } = ready;
     const lazyCommit = hardState !== undefined && !ready.mustSync && entries.length === 0;
-    if (lazyCommit) this.hooks.commitMoved(hardState.commit);
+    if (lazyCommit) this.noteCommit(hardState.commit);
     const messages = hold
       ? [...ready.messages, ...ready.messagesAfterPersist]
       : ready.messagesAfterPersist;
@@ -214,6 +216,21 @@ export class RaftLoop {
       ack: persist,
       releasesHold: ready.holdMessages,
     });
+  }
+
+  /** Entries that wait may replace what the log still ends with: that is not what is committed. */
+  private noteCommit(commit: LogIndex): void {
+    if (this.queue.isWaiting) this.lateCommit = commit;
+    else this.hooks.commitMoved(commit);
+  }
+
+  private settled(): void {
+    const { lateCommit } = this;
+    if (lateCommit !== null && !this.queue.isWaiting) {
+      this.lateCommit = null;
+      this.hooks.commitMoved(lateCommit);
+    }
+    this.pump();
   }
 
   private persisted(job: PersistJob): void {
