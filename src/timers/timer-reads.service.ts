@@ -5,15 +5,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { QueenError } from '../common/errors.js';
+import { RecordGoneError } from '../common/record-gone.js';
 import { utf8Length } from '../common/utf8.js';
 import type { QueenConfig } from '../config/index.js';
 import { monotonicMs, QUEEN_CONFIG } from '../config/index.js';
 import { deadlineAfter } from '../http/deadlines.js';
 import type { QueryValues } from '../http/query.js';
 import { lenientInteger } from '../http/query.js';
+import type { TimerName } from '../machine/tables/timer-keys.js';
 import { isInline } from '../machine/tables/timer-row.js';
+import type { TimerRow } from '../machine/tables/timer-row.js';
 import { Groups } from '../raft/index.js';
-import type { Group, GroupView } from '../raft/index.js';
+import type { Group, GroupView, RecordPlace } from '../raft/index.js';
 import { clearPayload } from '../reads/clear-payload.js';
 import { countTimers, listTimers, readTimer } from '../reads/timers.js';
 import { Tenancy } from '../tenancy/tenant.js';
@@ -47,9 +50,9 @@ export class TimerReadsService {
       const { group, tenant } = settled;
       const missing = { found: false, queue, timerKey };
       if (tenant === undefined) return missing;
-      const row = await viewing(group, (view) => readTimer(view, { tenant, queue, timerKey }));
-      if (row === undefined) return missing;
-      const record = isInline(row) ? row.record : await group.readRecord(row.place);
+      const found = await readWhole(group, { tenant, queue, timerKey });
+      if (found === undefined) return missing;
+      const { row, record } = found;
       const fields = timerFields({ queue, timerKey }, row);
       const payload = Buffer.from(clearPayload(record, group.cipher)).toString('base64');
       return { found: true, ...fields, payload };
@@ -124,4 +127,28 @@ async function viewing<T>(group: Group, read: (view: GroupView) => Promise<T>): 
   } finally {
     await view.close();
   }
+}
+
+/** A timer with its record; one that fires or changes between the two reads is looked up again. */
+async function readWhole(
+  group: Group,
+  name: TimerName,
+): Promise<{ readonly row: TimerRow; readonly record: Uint8Array } | undefined> {
+  for (let seen: TimerRow | undefined; ;) {
+    const row = await viewing(group, (view) => readTimer(view, name));
+    if (row === undefined) return undefined;
+    if (isInline(row)) return { row, record: row.record };
+    try {
+      return { row, record: await group.readRecord(row.place) };
+    } catch (error) {
+      // Still named and gone: no race.
+      const isSame = seen !== undefined && samePlace(seen.place, row.place);
+      if (!(error instanceof RecordGoneError) || isSame) throw error;
+      seen = row;
+    }
+  }
+}
+
+function samePlace(one: RecordPlace, other: RecordPlace): boolean {
+  return one.entryIndex === other.entryIndex && one.start === other.start;
 }
