@@ -76,13 +76,16 @@ export class CoordinatorsModule implements OnModuleInit {
     );
   }
 
-  /** Often enough that nothing is kept for more than a tenth longer, but at least every minute. */
+  /** Often enough that nothing is kept for more than a tenth longer, but at least every ten seconds. */
   private attachTraceSweeper(): void {
-    const retentionMs = this.config.retention.traceRetentionMs;
-    const sweepMs = Math.min(Math.max(retentionMs / 10, 1000), 60_000);
+    const { traceRetentionMs: retentionMs, tracesMax, tracesPerMessage } = this.config.retention;
+    const sweepMs = Math.min(Math.max(retentionMs / 10, 1000), 10_000);
+    const bounds = { maxTotal: tracesMax || Infinity, maxPerMessage: tracesPerMessage || Infinity };
     const logger = this.logger.child('traces');
     const log = (event: string, fields: object): void => logger.warn(event, { ...fields });
-    this.groups.attachCoordinator((host) => new TraceSweeper(host, { sweepMs, retentionMs, log }));
+    this.groups.attachCoordinator(
+      (host) => new TraceSweeper(host, { sweepMs, retentionMs, ...bounds, log }),
+    );
   }
 
   private attachKvExpiry(): void {

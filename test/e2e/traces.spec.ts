@@ -211,4 +211,22 @@ describe('lists', () => {
     }, 15_000);
     expect(await byName('passing')).toMatchObject({ total: 0, traces: [] });
   });
+
+  it('keep of a message, and of all, the newest only where there are too many', async () => {
+    // Looked at every three seconds.
+    const env = { QUEEN_RAFT_TRACE_RETENTION_S: '30', QUEEN_RAFT_TRACES_PER_MESSAGE: '2' };
+    await broker.restart({ ...env, QUEEN_RAFT_TRACES_MAX: '5' });
+    const { id } = await partitionOf('m');
+    const trace = (data: number, transactionId = 'm'): Promise<HttpAnswer> =>
+      write({ transactionId, partitionId: id, names: ['bounded'], data });
+    for (const data of [1, 2, 3, 4]) await trace(data);
+    for (const data of [5, 6, 7, 8]) await trace(data, `other-${data}`);
+    const dataOf = (list: Wire): number[] => list.traces.map((one: { data: number }) => one.data);
+    await eventually(async () => ((await byName('bounded')).total === 5 ? true : null), 20_000);
+    expect(dataOf(await byName('bounded'))).toEqual([8, 7, 6, 5, 4]);
+    const message = (await broker.get(`/api/v1/traces/${id}/m`)).json;
+    expect([message.total, dataOf(message)]).toEqual([1, [4]]);
+    const [name] = (await names()).trace_names;
+    expect(name).toMatchObject({ trace_name: 'bounded', trace_count: 5, message_count: 5 });
+  });
 });

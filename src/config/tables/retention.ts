@@ -49,6 +49,20 @@ export const retentionVariables = {
     scale: SECOND_MS,
     doc: 'How long traces are kept.',
   }),
+  tracesMax: integer({
+    name: 'QUEEN_RAFT_TRACES_MAX',
+    fallback: 1_000_000,
+    unit: 'traces',
+    own: true,
+    doc: 'Traces kept in a raft group; the oldest go first. 0 no bound.',
+  }),
+  tracesPerMessage: integer({
+    name: 'QUEEN_RAFT_TRACES_PER_MESSAGE',
+    fallback: 1000,
+    unit: 'traces',
+    own: true,
+    doc: 'Traces kept of one message; its oldest go first. 0 no bound.',
+  }),
   partitionCleanup: engineSwitch({
     name: 'QUEEN_PARTITION_CLEANUP_ENABLED',
     fallback: true,

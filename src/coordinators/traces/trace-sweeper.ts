@@ -1,39 +1,47 @@
 /**
- * Removes old traces on the leader (messages.md §13): looks at the oldest in a view, at most LIMIT a
- * command, and comes back at once while a look is full. The machine removes what it finds, so a late or
- * repeated proposal does nothing.
+ * Bounds what traces take, on the leader (messages.md §13): those kept long enough go, then the oldest of
+ * a message that has too many, then the oldest of all beyond their number. At most LIMIT a command. The
+ * machine removes what it finds, so a late or repeated proposal does nothing.
  */
 import { encodeSweepTraces } from '../../machine/commands/index.js';
-import { traceCountKeys } from '../../machine/apply/traces.js';
-import { tracesBefore } from '../../machine/tables/trace-keys.js';
-import type { TracePlace } from '../../machine/tables/trace-keys.js';
-import { decodeTraceRow } from '../../machine/tables/trace-row.js';
-import { keyU64 } from '../../common/key-writer.js';
-import type { CoordinatorHost, CoordinatorPort } from '../../raft/index.js';
+import { tracesBefore, tracesFrom } from '../../machine/tables/trace-keys.js';
+import type { CoordinatorHost, CoordinatorPort, GroupView } from '../../raft/index.js';
+import { doomed, TraceCensus } from './trace-census.js';
+import type { DoomedTraces } from './trace-census.js';
 
 /** Traces of one command; each stands in up to 130 rows. */
 const LIMIT = 64;
-const ROW_ID_AT = 9;
 
 export type TraceSweepHost = Pick<CoordinatorHost, 'view' | 'propose' | 'nowMicros'>;
 
 export interface TraceSweepOptions {
   readonly sweepMs: number;
   readonly retentionMs: number;
+  /** Traces kept at most, of one message and of all; Infinity: no bound. */
+  readonly maxPerMessage: number;
+  readonly maxTotal: number;
   log(event: string, fields: Readonly<Record<string, unknown>>): void;
 }
+
+type Look = (view: GroupView) => Promise<DoomedTraces>;
 
 export class TraceSweeper implements CoordinatorPort {
   private timer: NodeJS.Timeout | null = null;
   private isSweeping = false;
+  private census: TraceCensus;
 
   constructor(
     private readonly host: TraceSweepHost,
     private readonly options: TraceSweepOptions,
-  ) {}
+  ) {
+    this.census = new TraceCensus(options.maxPerMessage);
+  }
 
+  /** Another leader may have removed some: they are counted anew. */
   start(): void {
-    this.timer ??= setInterval(() => void this.tick(), this.options.sweepMs).unref();
+    if (this.timer !== null) return;
+    this.census = new TraceCensus(this.options.maxPerMessage);
+    this.timer = setInterval(() => void this.tick(), this.options.sweepMs).unref();
   }
 
   stop(): void {
@@ -41,41 +49,71 @@ export class TraceSweeper implements CoordinatorPort {
     this.timer = null;
   }
 
-  /** One at a time; what it could not do is old still at the next. */
+  private get isRunning(): boolean {
+    return this.timer !== null;
+  }
+
+  /** One at a time; what it could not do is still to be done at the next. */
   private async tick(): Promise<void> {
     if (this.isSweeping) return;
     this.isSweeping = true;
+    const { census } = this;
     try {
-      while (this.timer !== null && (await this.sweep()) === LIMIT);
+      await this.sweepOld(census);
+      await this.sweepBeyondBounds(census);
     } catch (error) {
       // A lost leadership or a stopping store: whoever leads next sweeps.
-      if (this.timer !== null) {
-        this.options.log('sweep of traces failed', { error: String(error) });
-      }
+      if (this.isRunning) this.options.log('sweep of traces failed', { error: String(error) });
     } finally {
       this.isSweeping = false;
     }
   }
 
-  /** How many it found. */
-  private async sweep(): Promise<number> {
+  private async sweepOld(census: TraceCensus): Promise<void> {
     const before = this.host.nowMicros() - this.options.retentionMs * 1000;
-    if (before <= 0) return 0;
-    const traces: TracePlace[] = [];
-    const counts = new Map<string, Uint8Array>();
+    if (before <= 0) return;
+    while ((await this.remove(census, oldest(tracesBefore(before), LIMIT))) === LIMIT);
+  }
+
+  private async sweepBeyondBounds(census: TraceCensus): Promise<void> {
+    const { maxTotal, maxPerMessage } = this.options;
+    if (maxTotal === Infinity && maxPerMessage === Infinity) return;
+    for (const message of await this.looked((view) => census.readOn(view))) {
+      const look: Look = (view) => census.beyondBound(view, message, LIMIT);
+      while ((await this.remove(census, look)) === LIMIT);
+    }
+    while (census.total > maxTotal) {
+      const excess = Math.min(census.total - maxTotal, LIMIT);
+      if ((await this.remove(census, oldest(tracesFrom(0), excess))) === 0) return;
+    }
+  }
+
+  /** Removes what the look finds; how many that were, 0 once this node stopped leading. */
+  private async remove(census: TraceCensus, look: Look): Promise<number> {
+    if (!this.isRunning) return 0;
+    const { traces, counts } = await this.looked(look);
+    if (traces.length === 0 || !this.isRunning) return 0;
+    await this.host.propose({ bytes: encodeSweepTraces({ traces, counts }) });
+    census.removed(traces);
+    return traces.length;
+  }
+
+  private async looked<T>(look: (view: GroupView) => Promise<T>): Promise<T> {
     const view = await this.host.view();
     try {
-      for await (const [key, value] of view.iterate({ ...tracesBefore(before), limit: LIMIT })) {
-        traces.push({ createdAt: keyU64(key, 1), rowId: key.slice(ROW_ID_AT) });
-        for (const count of traceCountKeys(decodeTraceRow(value))) {
-          counts.set(Buffer.from(count).toString('latin1'), count);
-        }
-      }
+      return await look(view);
     } finally {
       await view.close();
     }
-    if (traces.length === 0 || this.timer === null) return 0;
-    await this.host.propose({ bytes: encodeSweepTraces({ traces, counts: [...counts.values()] }) });
-    return traces.length;
   }
+}
+
+function oldest(range: ReturnType<typeof tracesFrom>, limit: number): Look {
+  return async (view) => {
+    const rows: [Uint8Array, Uint8Array][] = [];
+    for await (const [key, value] of view.iterate({ ...range, limit })) {
+      rows.push([key.slice(), value.slice()]);
+    }
+    return doomed(rows);
+  };
 }

@@ -11,7 +11,7 @@
  *   42 00 message       u32 tenant | u48 partition | 16B hash      → traces
  *   42 01 entry         u32 tenant | u48 partition | 16B hash | u64 createdAt | 16B row id
  */
-import { KeyWriter } from '../../common/key-writer.js';
+import { KeyWriter, keyU64 } from '../../common/key-writer.js';
 import { readUtf8 } from '../../common/utf8.js';
 import { KEYSPACE } from './keyspaces.js';
 import type { KeyRange } from './keyspaces.js';
@@ -52,6 +52,22 @@ export function tracesBefore(createdAt: number): KeyRange {
     gte: keys.clear().u8(KEYSPACE.traces).toBytes(),
     lt: keys.clear().u8(KEYSPACE.traces).u64(createdAt).toBytes(),
   };
+}
+
+/** Traces made at `createdAt` or later, oldest first. */
+export function tracesFrom(createdAt: number): KeyRange {
+  return {
+    gte: keys.clear().u8(KEYSPACE.traces).u64(createdAt).toBytes(),
+    lt: keys
+      .clear()
+      .u8(KEYSPACE.traces + 1)
+      .toBytes(),
+  };
+}
+
+/** Where the trace of such a key stands. */
+export function placeOfTraceKey(key: Uint8Array): TracePlace {
+  return { createdAt: keyU64(key, 1), rowId: key.slice(1 + 8) };
 }
 
 export function traceNameKey(tenant: number, name: string): Uint8Array {
