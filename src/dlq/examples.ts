@@ -46,7 +46,7 @@ export const REPLAY_ANSWERS = {
 };
 export const REPLAY_400 = { 'empty override': EMPTY_OVERRIDE.body };
 export const REPLAY_404 = { gone: GONE.body };
-export const REPLAY_409 = { refused: replayRefused('bad_request').body };
+export const REPLAY_409 = { refused: replayRefused('too_large').body };
 
 export const DELETE_ANSWERS = {
   deleted: { success: true, partitionId: '17', transactionId: 'order-1', deleted: 1 },

@@ -129,6 +129,7 @@ export class ReplayService {
           stored: stored.get(target.queue) ?? { optionsVersion: 0, cipher: null },
         }),
       );
+      if (bytes.length > this.config.planner.entryMaxBytes) return replayRefused('too_large');
       const outcome = await group.submit({ bytes, growing: true }, options);
       if (outcome.kind !== CommandKind.ReplayDeadLetter) throw new QueenError('retry');
       if (outcome.result === 'reprepare') continue;
