@@ -88,7 +88,7 @@ export class ClaimCollector {
     if (found.verdict === Verdict.Lookup) lane.wantLookup(target.slot, 0);
     else if (found.verdict === Verdict.Held || found.verdict === Verdict.Leased) {
       lane.reconsider(this.context, target.slot);
-    }
+    } else if (found.verdict === Verdict.Empty) lane.sealEmptied(found);
     if (found.verdict !== Verdict.Ready) return grant;
     const last = this.endOf(target.slot, found, { pop, grant });
     if (last === null) return grant;

@@ -172,6 +172,12 @@ export class ConsumerLane implements WaitingPlace {
     return found;
   }
 
+  /** Nothing is left of the log before the cursor: it goes to the tail. */
+  sealEmptied(found: Inspection): void {
+    if (found.cursorSlot < 0 || found.seedCommitted >= found.lastOffset) return;
+    this.timers.seals?.note(found.cursorSlot);
+  }
+
   /** A pinned pop got nothing: files the slot under what it waits for. */
   judgePinned(context: InspectContext, slot: number): void {
     if (this.inFlight.has(slot)) return;
@@ -294,9 +300,7 @@ export class ConsumerLane implements WaitingPlace {
         this.wantLookup(slot, 0);
         return;
       case Verdict.Empty:
-        if (found.cursorSlot >= 0 && found.seedCommitted < found.lastOffset) {
-          this.timers.seals?.note(found.cursorSlot);
-        }
+        this.sealEmptied(found);
         return;
     }
   }
