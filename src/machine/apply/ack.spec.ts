@@ -203,6 +203,14 @@ describe('repeats (§6.4)', () => {
 });
 
 describe('last-value leases (§2.7)', () => {
+  it('tells the origin that a signal may name the delivered message alone', () => {
+    const { harness, leaseId } = conflated();
+    const outcome = harness.ack({ leaseId, signals: [[3, 'failed']] });
+    expect(outcome).toMatchObject({ spanEnd: 7, lowestSignal: 7, leaseReleased: false });
+    const ordinary = leased();
+    expect(ordinary.harness.ack({ leaseId: ordinary.leaseId })).toMatchObject({ lowestSignal: 0 });
+  });
+
   function conflated(options: Partial<QueueOptions> = {}) {
     const { harness } = leased(options);
     harness.advance(61);

@@ -94,6 +94,16 @@ describe('2.7 what a status does to the span', () => {
     expect(await calls.depth(queue, 'g')).toMatchObject({ processing: 3 });
   });
 
+  it('2.7 a transaction that names another one is rolled back', async () => {
+    const { queue, message } = await claimed();
+    const { partitionId, leaseId } = message;
+    const ack = { type: 'ack', consumerGroup: 'g', transactionId: 'a', partitionId, leaseId };
+    const operations = [{ ...ack, status: 'failed' }];
+    const { json } = await broker.post('/api/v1/transaction', { operations });
+    expect(json).toMatchObject({ success: false, reason: 'rejected_ack' });
+    expect(await calls.depth(queue, 'g')).toMatchObject({ processing: 3 });
+  });
+
   it('2.7 a transaction settles the whole span', async () => {
     const { queue, message } = await claimed();
     const { transactionId, partitionId, leaseId } = message;
@@ -167,8 +177,7 @@ describe('2.7 the stored policy', () => {
   it('2.7 delivers the newest that is due, not the newest', async () => {
     const queue = freshQueue();
     await calls.configure(queue, { delayedProcessing: 2 });
-    await calls.push(queue, 'a');
-    await calls.push(queue, 'b');
+    await calls.push(queue, 'a', 'b');
     const first = pop(queue, { wait: true, timeout: 15_000 });
     // It comes at least a second after the others, so it is not due with them.
     await eventually(async () => {
