@@ -9,6 +9,9 @@ import { Calls, idsOf, type Popped, type Reply } from './calls.js';
 /** Three processes that start at once on a busy machine take their time. */
 const READY_MS = 180_000;
 
+/** Of a request that no majority answers. */
+const DEADLINE_MS = 5_000;
+
 jest.setTimeout(3 * READY_MS);
 
 interface PushRow {
@@ -25,7 +28,9 @@ let cluster: ClusterProcesses;
 let calls: Calls;
 
 beforeAll(async () => {
-  cluster = await ClusterProcesses.start();
+  const deadline = String(DEADLINE_MS);
+  const env = { DEFAULT_TIMEOUT: deadline, QUEEN_STMT_TIMEOUT_MS: deadline };
+  cluster = await ClusterProcesses.start({ env });
   calls = new Calls(cluster);
 });
 
@@ -134,10 +139,57 @@ it('G3 G8 G17 G18 leases and acks hold at any node and over failover', async () 
   expect((await calls.pop(others[0] ?? 1, 'g17')).status).toBe(204);
 });
 
+/** A write of each other kind through one node each, and what a read at any node must then show. */
+async function writeEveryKind(): Promise<() => Promise<void>> {
+  const put = (key: string): object => ({ op: 'put', ns: 'g22', key, value: key, forever: true });
+  const timer = {
+    ...{ op: 'schedule', queue: 'g22-timers', timerKey: 't', txn: 't' },
+    ...{ delayMs: 3_600_000, payload: 'MQ==' },
+  };
+  const writes: readonly (readonly [path: string, body: object, status: number])[] = [
+    ['configure', { queue: 'g22-options', options: { leaseTime: 77 } }, 200],
+    ['kv', [put('alone')], 200],
+    [
+      'transaction',
+      {
+        operations: [{ type: 'push', queue: 'g22-options', payload: 1 }],
+        ...{ kv: [put('together')], timers: [timer] },
+        positions: [{ queue: 'g22-options', consumerGroup: 'other', offset: 1 }],
+      },
+      200,
+    ],
+    ['traces', { transactionId: 'a', traceNames: ['g22'] }, 201],
+    ['locks', [{ op: 'acquire', name: 'g22', owner: 'w', ttlSeconds: 900 }], 200],
+  ];
+  for (const [n, [path, body, status]] of writes.entries()) {
+    const id = cluster.ids[n % 3] ?? 1;
+    expect([path, (await calls.send(id, `/api/v1/${path}`, body)).status]).toEqual([path, status]);
+  }
+  const positions = { consumerGroup: 'other' };
+  return async () => {
+    for (const id of cluster.ids) {
+      const read = async (path: string, body?: object): Promise<unknown> =>
+        (await calls.send(id, `/api/v1/${path}`, body)).body;
+      expect(await read('resources/queues/g22-options')).toMatchObject({
+        ...{ options: { leaseTime: 77 }, totals: { total: 1 } },
+      });
+      for (const key of ['alone', 'together']) {
+        expect(await read(`kv/g22/${key}`)).toMatchObject({ value: key });
+      }
+      expect(await read('timers/g22-timers/t')).toMatchObject({ found: true });
+      expect(await read('consumer-groups/positions', positions)).toMatchObject({
+        entries: [{ queue: 'g22-options', offset: 1 }],
+      });
+      expect(await read('traces/by-name/g22')).toMatchObject({ total: 1 });
+    }
+  };
+}
+
 it('G22 what was answered survives kill -9 of the leader, then of every node', async () => {
   await push([1], 'g22', 'a');
   await push([2], 'g22', 'b');
   const held = await pop([3], 'g22');
+  const expectEveryKind = await writeEveryKind();
   await ack([1], held);
   await failover();
   const running = cluster.ids.filter((id) => cluster.node(id).isRunning);
@@ -152,6 +204,7 @@ it('G22 what was answered survives kill -9 of the leader, then of every node', a
   await cluster.leader(cluster.ids, READY_MS);
   expect((await sameEverywhere('g22', 2)).map(({ id }) => id)).toEqual(['a', 'b']);
   expect(idsOf(await calls.pop(2, 'g22', 10_000))).toEqual(['b']);
+  await expectEveryKind();
 });
 
 it('G23 a read at another node sees what was answered before', async () => {
@@ -172,6 +225,27 @@ it('G24 a lease excludes others until its time is over, across leaders', async (
   const again = await insist(others, 200, (id) => calls.send(id, path));
   expect(Date.now() - fromMs).toBeGreaterThanOrEqual(6_000);
   expect(again.body).toMatchObject({ messages: [{ transactionId: 'a', deliveryAttempt: 2 }] });
+});
+
+it('G25 a 503 may have been applied: its repeat is stored once', async () => {
+  const before = await push([1], 'g25', 'before');
+  expect(before.offset).toBe(0);
+  const leader = await cluster.leader();
+  const others = cluster.ids.filter((id) => id !== leader);
+  for (const id of others) cluster.node(id).signal('SIGSTOP');
+  let reply: Reply;
+  try {
+    reply = await calls.push(leader, 'g25', 'in-doubt');
+  } finally {
+    for (const id of others) cluster.node(id).signal('SIGCONT');
+  }
+  expect(reply.status).toBe(503);
+  expect(['timeout', 'retry', 'no_leader', 'outcome_unknown']).toContain(
+    (reply.body as { code: string }).code,
+  );
+  await cluster.leader(cluster.ids, READY_MS);
+  for (const id of cluster.ids) expect((await push([id], 'g25', 'in-doubt')).offset).toBe(1);
+  expect((await sameEverywhere('g25', 2)).map(({ id }) => id)).toEqual(['before', 'in-doubt']);
 });
 
 it('G21 a dead letter is filed once and replayed once through any node', async () => {

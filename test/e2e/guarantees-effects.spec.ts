@@ -1,20 +1,17 @@
-/** The guarantees of messages.md §16 on one node: idempotence, consistency, durability. See guarantees.spec.ts. */
-import { Admission } from '../../src/http/admission.js';
+/**
+ * The guarantees of messages.md §16 on one node: idempotence, consistency, durability. G22 is in
+ * guarantees-kill.spec.ts, G25 and G26 in guarantees-refusals.spec.ts, the first half in guarantees.spec.ts.
+ */
 import { TestBroker } from '../support/broker.js';
 import { Calls, eventually, freshQueue, messagesOf, type Message, type Wire } from './calls.js';
-import { RawClient } from './raw-http.js';
 
 const ALL = { consumerGroup: 'g', subscriptionMode: 'all' };
-const MIB = 1024 * 1024;
 
 let broker: TestBroker;
 let calls: Calls;
 
 beforeAll(async () => {
-  broker = await TestBroker.start({
-    QUEEN_RAFT_ADMIT_MAX_MB: '1',
-    QUEEN_RAFT_ADMIT_HOLD_MS: '200',
-  });
+  broker = await TestBroker.start();
   calls = new Calls(broker);
 });
 
@@ -146,19 +143,6 @@ describe('idempotence', () => {
 });
 
 describe('consistency and durability', () => {
-  it('G22 what was answered 2xx is there after the process ended', async () => {
-    const queue = freshQueue();
-    await calls.configure(queue, { leaseTime: 77 });
-    await calls.push(queue, 'a', 'b', 'c');
-    const message = await leased(queue, { batch: 2 });
-    await calls.ack(message, 'g', 'a');
-    await broker.restart();
-    expect(await count(queue)).toBe(3);
-    expect((await calls.detail(queue)).options.leaseTime).toBe(77);
-    expect(await calls.depth(queue, 'g')).toMatchObject({ pending: 2, processing: 1 });
-    expect((await calls.ack(message, 'g', 'b'))[0]).toMatchObject({ success: true });
-  });
-
   it('G23 a read that starts after the answer sees the write', async () => {
     const queue = freshQueue();
     for (const n of range(20)) {
@@ -183,35 +167,6 @@ describe('consistency and durability', () => {
     expect((await calls.ack(held, 'g', 'a'))[0]?.success).toBe(false);
   });
 
-  it('G25 what is refused by 400, 413 and 429 was not applied', async () => {
-    const queue = freshQueue();
-    const item = { queue, transactionId: 'a', payload: 1 };
-    const bodies: [number, object][] = [
-      [400, { items: [item, { queue, transactionId: 'b' }] }],
-      [400, { items: [item, { queue, transactionId: 'x'.repeat(65_536), payload: 1 }] }],
-      [413, { items: [item, { queue: 'q'.repeat(500), payload: 1 }] }],
-    ];
-    for (const [status, body] of bodies) {
-      expect((await broker.post('/api/v1/push', body)).status).toBe(status);
-    }
-    const holder = await occupied();
-    expect((await broker.post('/api/v1/push', { items: [item] })).status).toBe(429);
-    holder.destroy();
-    expect((await broker.get(`/api/v1/resources/queues/${queue}`)).status).toBe(404);
-  });
-
-  it('G26 pressure never touches pops, acks and extends', async () => {
-    const queue = freshQueue();
-    await calls.push(queue, 'a');
-    const holder = await occupied();
-    expect((await broker.post('/api/v1/push', { items: [] })).status).toBe(429);
-    const message = await leased(queue);
-    const extended = await broker.post(`/api/v1/lease/${message.leaseId}/extend`, {});
-    expect(extended.json).toMatchObject({ success: true });
-    expect((await calls.ack(message, 'g', 'a'))[0]).toMatchObject({ success: true });
-    holder.destroy();
-  });
-
   it('G27 a push falls apart by partition, a transaction does not', async () => {
     const [queue, small] = [freshQueue(), freshQueue()];
     await calls.push(queue, { id: 'known', partition: 'a' });
@@ -226,13 +181,3 @@ describe('consistency and durability', () => {
     expect(rows.map(({ status }) => status)).toEqual(['duplicate', 'queued']);
   });
 });
-
-/** The whole budget of admission is held by a body that never comes. */
-async function occupied(): Promise<RawClient> {
-  const admission = broker.nest.get(Admission, { strict: false });
-  await eventually(async () => (admission.heldBytes === 0 ? true : null));
-  const client = await RawClient.open(broker.portNumber);
-  client.request('POST /api/v1/push', [`Content-Length: ${MIB}`]);
-  await eventually(async () => (admission.heldBytes === MIB ? true : null));
-  return client;
-}
