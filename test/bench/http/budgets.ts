@@ -8,6 +8,8 @@ export interface Budget {
   readonly value: number;
   readonly bound: string;
   readonly holds: boolean;
+  /** No matter of speed: the run fails with it, also without --strict. */
+  readonly isSoundness?: true;
 }
 
 export function atLeast(name: string, value: number, bound: number): Budget {
@@ -16,6 +18,11 @@ export function atLeast(name: string, value: number, bound: number): Budget {
 
 export function atMost(name: string, value: number, bound: number): Budget {
   return { name, value, bound: `<= ${bound}`, holds: value <= bound };
+}
+
+/** What must not be there at all, on a machine of any speed. */
+export function none(name: string, count: number): Budget {
+  return { ...atMost(name, count, 0), isSoundness: true };
 }
 
 type Figure = (measurement: Measurement) => number;

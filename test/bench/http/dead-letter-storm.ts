@@ -3,7 +3,7 @@
  * traffic of their own. Push and ack latency of the others, quiet, beside the same queue consumed well,
  * and beside the storm; both at the same pace, so that what is compared is what dead letters cost.
  */
-import { atMost, type Budget } from './budgets.js';
+import { atMost, none, type Budget } from './budgets.js';
 import { Connection } from './connection.js';
 import { LatencyRecord } from './latency-record.js';
 import { measure, type Measurement } from './measure.js';
@@ -76,7 +76,8 @@ export class DeadLetterStorm {
         atMost('push p99 of other queues, storm / quiet', p99(storm) / p99(quiet), 1.5),
         atMost('ack p99 of other queues, storm / quiet', storm.ackP99Ms / quiet.ackP99Ms, 1.5),
         atMost('push p99, storm / same traffic acked', p99(storm) / p99(completed), 1.5),
-        atMost('dead letters missing or too many', Math.abs(filed - storm.settled), 0),
+        none('dead letters missing or too many', Math.abs(filed - storm.settled)),
+        none('dead letters fewer than asked for', Math.max(this.letters - filed, 0)),
       ],
       lines: [
         table(

@@ -1,13 +1,14 @@
 /**
  * `npm run bench`: this process generates the load; broker and baselines are processes of their own.
- * Prints tables, writes JSON, ends with the verifier. Exit 1 when a message is lost, doubled, out of
- * order or changed, or with --strict when a budget fails.
+ * Prints tables, writes JSON and pages of evidence, ends with the verifier. Exit 1 when a message or a
+ * dead letter is lost, doubled, out of order or changed, or with --strict when a budget fails.
  */
 import { writeFileSync } from 'node:fs';
 import { judge, type Budget } from './budgets.js';
 import { measureCluster } from './cluster.js';
 import { DeadLetterStorm } from './dead-letter-storm.js';
 import { measureEphemeral } from './ephemeral.js';
+import { writePage } from './evidence-pages.js';
 import { measureLongPoll } from './long-poll.js';
 import { ManyPartitions } from './many-partitions.js';
 import type { Measurement } from './measure.js';
@@ -150,14 +151,18 @@ function run(scene: Scene, options: BenchOptions): Promise<Outcome> {
   return options.longPoll ? runLongPoll(scene) : runCases(scene, options);
 }
 
-function show(outcome: Outcome): void {
-  if (outcome.measurements.length > 0) say(`\n${measurementTable(outcome.measurements)}`);
-  for (const note of outcome.notes) say(note);
-  say(`\n${budgetTable(outcome.budgets)}\n`);
-  for (const { name, firstRefusal } of outcome.measurements) {
-    if (firstRefusal !== undefined) say(`refused in ${name}: ${firstRefusal}`);
-  }
-  if (outcome.verdicts.length > 0) say(verdictText(outcome.verdicts));
+/** Everything the run has to show: tables, and what was refused. */
+function reportOf({ measurements, notes, budgets, verdicts }: Outcome): string {
+  const refusals = measurements.flatMap(({ name, firstRefusal }) =>
+    firstRefusal === undefined ? [] : [`refused in ${name}: ${firstRefusal}`],
+  );
+  return [
+    ...(measurements.length > 0 ? [measurementTable(measurements)] : []),
+    ...notes,
+    budgetTable(budgets),
+    ...refusals,
+    ...(verdicts.length > 0 ? [verdictText(verdicts)] : []),
+  ].join('\n\n');
 }
 
 async function main(): Promise<number> {
@@ -174,10 +179,14 @@ async function main(): Promise<number> {
     const warnings = await scene.close();
     if (warnings !== '') say(`\nthe broker said:\n${warnings}`);
   }
-  show(outcome);
+  const report = reportOf(outcome);
+  say(`\n${report}`);
+  const page = options.evidence ? writePage(options, report) : null;
+  if (page !== null) say(`written: ${page}`);
   if (options.profile !== undefined) say(`\n${profileTable(options.profile)}`);
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(outcome, null, 2));
   if (!outcome.verdicts.every(isSound)) return 1;
+  if (outcome.budgets.some(({ isSoundness, holds }) => isSoundness === true && !holds)) return 1;
   return options.strict && !outcome.budgets.every(({ holds }) => holds) ? 1 : 0;
 }
 

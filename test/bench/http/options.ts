@@ -22,6 +22,7 @@ export const USAGE = `npm run bench -- [options]
   --ephemeral          push and pop in memory next to the durable path instead of the cases
   --retention N        retention of N messages (1000000) beside half load instead of the cases
   --dead-letter-storm N  N dead letters (100000) on one queue beside steady traffic of others
+  --evidence           with --retention or --dead-letter-storm: the page in docs/evidence
   --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
 `;
 
@@ -45,6 +46,8 @@ export interface BenchOptions {
   readonly ephemeral: boolean;
   readonly messages: number | undefined;
   readonly nodes: number | undefined;
+  /** Write the page of docs/evidence that belongs to the run. */
+  readonly evidence: boolean;
 }
 
 const numberOf = (text: string | undefined): number | undefined => {
@@ -78,6 +81,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       ephemeral: { type: 'boolean' },
       messages: { type: 'string' },
       nodes: { type: 'string' },
+      evidence: { type: 'boolean' },
     },
   });
   if (values.help === true) return null;
@@ -111,5 +115,6 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     ephemeral: values.ephemeral === true,
     messages: numberOf(values.messages),
     nodes: numberOf(values.nodes),
+    evidence: values.evidence === true,
   };
 }
