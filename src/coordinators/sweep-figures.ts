@@ -2,7 +2,7 @@
  * What the sweepers of this process did since its start: plain numbers that the metrics read. Only a
  * leader sweeps, so a follower's stand still.
  */
-import { QuantileSummary } from '../common/quantile-summary.js';
+import { FireLag } from './fire-lag.js';
 
 export const SWEEP_PHASES = ['timers', 'expiry'] as const;
 export type SweepPhase = (typeof SWEEP_PHASES)[number];
@@ -15,7 +15,7 @@ export class SweepFigures {
   readonly failures = { transient: 0, permanent: 0 };
   deadLettered = 0;
   /** From the due instant to the applied fire, µs. */
-  readonly fireLag = new QuantileSummary();
+  readonly fireLag = new FireLag();
   /** Timers fired, moved or filed, and expired keys removed. */
   readonly rows: Record<SweepPhase, number> = { timers: 0, expiry: 0 };
   /** Duration of the last step, ms. */

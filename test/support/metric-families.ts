@@ -120,7 +120,6 @@ export const DOCUMENTED: FamilyTypes = {
 /** Of an engine this build has not; exposed because dashboards of the 2.x line name them. */
 export const ALWAYS_ZERO: readonly string[] = [
   'queen_kv_singleflight_coalesced_total',
-  'queen_timers_fire_lag_tenants_dropped_total',
   'queen_raft_qlog_early_codec_hits_total',
   'queen_raft_qlog_early_codec_waiting',
   'queen_raft_qlog_index_maps',

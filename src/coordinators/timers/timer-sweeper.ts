@@ -63,6 +63,13 @@ interface Loaded {
   }[];
 }
 
+/** Timers of one tenant, and the place of their command among those of the step. */
+interface Firing {
+  readonly at: number;
+  readonly tenant: Uint8Array;
+  readonly ready: readonly ReadyTimer[];
+}
+
 type Counts = Record<(typeof COUNTED)[number], number>;
 
 export class TimerSweeper implements CoordinatorPort {
@@ -196,19 +203,24 @@ export class TimerSweeper implements CoordinatorPort {
 
   private async propose(taken: readonly PendingTimer[]): Promise<Counts> {
     const commands: Uint8Array[] = [];
+    const firing: Firing[] = [];
     for (const [tenant, timers] of byTenant(taken)) {
       const { names } = this.host.tables;
       // A purged tenant's timers go with its rows.
       if (!names.hasTenant(tenantId(tenant))) continue;
       const uuid = names.tenantUuid(tenantId(tenant));
       const { ready, tooLarge } = await this.load(timers);
-      if (ready.length > 0) commands.push(fireCommand(uuid, ready, this.options));
+      if (ready.length > 0) {
+        firing.push({ at: commands.length, tenant: uuid, ready });
+        commands.push(fireCommand(uuid, ready, this.options));
+      }
       if (tooLarge.length > 0) commands.push(failCommand(uuid, tooLarge, this.options));
       this.options.figures.tooLarge += tooLarge.length;
     }
     const outcomes = await Promise.all(commands.map((bytes) => this.host.propose({ bytes })));
     const counts = newCounts();
     for (const outcome of outcomes) add(counts, outcome);
+    this.noteLag(firing.filter(({ at }) => hasFired(outcomes[at])));
     return counts;
   }
 
@@ -216,7 +228,6 @@ export class TimerSweeper implements CoordinatorPort {
     if (taken.length === 0) return;
     const { figures, monotonicMs } = this.options;
     const nowMs = monotonicMs();
-    const now = this.host.nowMicros();
     figures.appended += counts.fired;
     figures.duplicates += counts.duplicates;
     figures.failures.permanent += counts.failed + counts.deadLettered;
@@ -224,8 +235,14 @@ export class TimerSweeper implements CoordinatorPort {
     figures.changed += counts.skipped;
     figures.rows.timers += taken.length - counts.skipped;
     figures.cycleMs.timers = nowMs - this.lastStepMs;
-    if (counts.fired === 0) return;
-    for (const { row } of taken) figures.fireLag.observe(now - timerDue(row), nowMs);
+  }
+
+  private noteLag(fired: readonly Firing[]): void {
+    const { figures, monotonicMs } = this.options;
+    const [nowMs, now] = [monotonicMs(), this.host.nowMicros()];
+    for (const { tenant, ready } of fired) {
+      for (const { row } of ready) figures.fireLag.observe(tenant, now - timerDue(row), nowMs);
+    }
   }
 
   private async load(timers: readonly PendingTimer[]): Promise<Loaded> {
@@ -280,6 +297,10 @@ function add(counts: Counts, outcome: Outcome): void {
     counts.failed += outcome.failed;
     counts.deadLettered += outcome.deadLettered;
   }
+}
+
+function hasFired(outcome: Outcome | undefined): boolean {
+  return outcome?.kind === CommandKind.FireTimers && outcome.fired > 0;
 }
 
 function newCounts(): Counts {

@@ -1,8 +1,11 @@
 /** Families of the leader's sweepers: due timers and expired keys. A follower's stand still. */
 import type { SweepFigures } from '../../coordinators/index.js';
 import { SWEEP_PHASES } from '../../coordinators/index.js';
-import type { Family, Sample } from '../family.js';
+import { QuantileSummary } from '../../common/quantile-summary.js';
+import { DEFAULT_TENANT_TEXT } from '../../tenancy/tenant.js';
+import type { Family, Labels, LabelledSummary, Sample } from '../family.js';
 
+const NO_LABELS: Labels = {};
 const MICROS_PER_SECOND = 1_000_000;
 
 export function sweeperFamilies(figures: SweepFigures): readonly Family[] {
@@ -36,9 +39,9 @@ export function sweeperFamilies(figures: SweepFigures): readonly Family[] {
     {
       kind: 'summary',
       name: 'queen_timers_fire_lag_seconds',
-      help: 'From the due instant of a timer to its fire.',
+      help: 'From the due instant of a timer to its fire, by tenant; the default one has no label.',
       unit: 1 / MICROS_PER_SECOND,
-      read: () => figures.fireLag,
+      read: () => fireLag(figures),
     },
     {
       kind: 'gauge',
@@ -94,10 +97,19 @@ function restFamilies(figures: SweepFigures): readonly Family[] {
     {
       kind: 'counter',
       name: 'queen_timers_fire_lag_tenants_dropped_total',
-      help: 'Always 0: the fire lag is not kept by tenant.',
-      read: () => 0,
+      help: 'Timers of tenants beyond those that queen_timers_fire_lag_seconds shows.',
+      read: () => figures.fireLag.dropped,
     },
   ];
+}
+
+/** A summary stands there before anything fired, as those without labels do. */
+function fireLag({ fireLag: lag }: SweepFigures): readonly LabelledSummary[] {
+  const all = [...lag.summaries].map(([tenant, summary]) => ({
+    labels: tenant === DEFAULT_TENANT_TEXT ? NO_LABELS : { tenant },
+    summary,
+  }));
+  return all.length === 0 ? [{ labels: NO_LABELS, summary: new QuantileSummary() }] : all;
 }
 
 function phases(numbers: Readonly<Record<(typeof SWEEP_PHASES)[number], number>>): Sample[] {
