@@ -133,6 +133,7 @@ export class ConsumerGroupsController {
     @Param('group') group: string,
   ): Promise<void> {
     const detail = await this.lag.detail(this.tenancy.of(request), group);
-    sendJson(reply, detail === null ? 404 : 200, detail ?? NOT_FOUND);
+    if (detail === null) sendJson(reply, 404, NOT_FOUND);
+    else sendJsonBytes(reply, 200, detail);
   }
 }

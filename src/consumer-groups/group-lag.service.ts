@@ -15,7 +15,7 @@ import { Groups } from '../raft/index.js';
 import { appendedAt, cursorLag, lagSeconds, MAX_LAG_LOOKUPS } from '../reads/lag.js';
 import { partitionUuidText, queuesOf } from '../reads/partition-identity.js';
 import { walkPartitions } from '../reads/partition-walk.js';
-import { jsonArray, Slices } from '../reads/slices.js';
+import { jsonArray, jsonWith, Slices, sortInSlices } from '../reads/slices.js';
 import { isSuperseded } from '../reads/superseded-starts.js';
 import { GroupSums, listRow } from './group-sums.js';
 
@@ -33,6 +33,11 @@ interface LaggingCursor {
   /** µs of the newest append: stands in for a time that is not looked up. */
   readonly newestAt: number;
   oldestAt: number | null;
+}
+
+interface BehindCursor {
+  readonly cursor: LaggingCursor;
+  readonly seconds: number;
 }
 
 @Injectable()
@@ -57,33 +62,28 @@ export class GroupLagService {
     return jsonArray(sums.rows(), (row) => JSON.stringify(listRow(group.tables, row)), slices);
   }
 
-  /** Null when the group has no cursor. */
-  async detail(tenant: Uint8Array, name: string): Promise<object | null> {
+  /** By queue, then partition; null when the group has no cursor. */
+  async detail(tenant: Uint8Array, name: string): Promise<Buffer | null> {
     const group = await this.settled(tenant);
     const found = await this.collect(group, tenant, { group: name, atLeast: null });
     if (found.length === 0) return null;
-    // A queue may be called `constructor` or `__proto__`.
-    const queues = new Map<string, { conflation: boolean; kind: string; partitions: object[] }>();
+    const slices = new Slices();
+    const sorted = await sortInSlices(found, byPartition, slices);
     const now = group.nowMicros();
-    for (const cursor of found.sort(byPartition)) {
-      const { queue } = cursor;
-      const entry = queues.get(queue.name) ?? {
-        conflation: conflates(group, queue, name),
-        kind: 'queen',
-        partitions: [],
-      };
-      queues.set(queue.name, entry);
-      entry.partitions.push({
-        partition: cursor.partition,
-        workerId: cursor.workerId,
-        lastConsumedAt: null,
-        totalConsumed: cursor.totalConsumed,
-        offsetLag: cursor.messages,
-        timeLagSeconds: lagSeconds(now, cursor.oldestAt ?? cursor.newestAt),
-        leaseActive: cursor.workerId !== null,
-      });
+    const pieces: Buffer[] = [];
+    for (let from = 0; from < sorted.length;) {
+      const queue = (sorted[from] as LaggingCursor).queue;
+      let end = from;
+      while (end < sorted.length && sorted[end]?.queue === queue) end += 1;
+      const head = `${pieces.length === 0 ? '{' : ','}${JSON.stringify(queue.name)}:`;
+      const rows = sorted.slice(from, end);
+      const text = (cursor: LaggingCursor): string => JSON.stringify(detailRow(cursor, now));
+      const members = { conflation: conflates(group, queue, name), kind: 'queen' };
+      const long = { name: 'partitions', brackets: '[]', rows, text } as const;
+      pieces.push(Buffer.from(head), await jsonWith(members, long, slices));
+      from = end;
     }
-    return Object.fromEntries(queues);
+    return Buffer.concat([...pieces, Buffer.from('}')]);
   }
 
   /** Cursors more than `minLagSeconds` behind, worst first. */
@@ -91,11 +91,15 @@ export class GroupLagService {
     const group = await this.settled(tenant);
     const now = group.nowMicros();
     const found = await this.collect(group, tenant, { group: null, atLeast: minLagSeconds });
-    const rows = found
-      .map((cursor) => ({ cursor, seconds: lagSeconds(now, cursor.oldestAt ?? cursor.newestAt) }))
-      .filter(({ seconds }) => seconds > minLagSeconds)
-      .sort((a, b) => b.seconds - a.seconds || byPartition(a.cursor, b.cursor));
-    return jsonArray(rows, (row) => JSON.stringify(laggingRow(row)), new Slices());
+    const slices = new Slices();
+    const behind: BehindCursor[] = [];
+    for (const cursor of found) {
+      const seconds = lagSeconds(now, cursor.oldestAt ?? cursor.newestAt);
+      if (seconds > minLagSeconds) behind.push({ cursor, seconds });
+      if (slices.isSpent()) await slices.pause();
+    }
+    const rows = await sortInSlices(behind, worstFirst, slices);
+    return jsonArray(rows, (row) => JSON.stringify(laggingRow(row)), slices);
   }
 
   private async collect(
@@ -169,7 +173,23 @@ async function lookUpTimes(group: Group, found: readonly LaggingCursor[]): Promi
   }
 }
 
-function laggingRow(row: { readonly cursor: LaggingCursor; readonly seconds: number }): object {
+function detailRow(cursor: LaggingCursor, now: number): object {
+  return {
+    partition: cursor.partition,
+    workerId: cursor.workerId,
+    lastConsumedAt: null,
+    totalConsumed: cursor.totalConsumed,
+    offsetLag: cursor.messages,
+    timeLagSeconds: lagSeconds(now, cursor.oldestAt ?? cursor.newestAt),
+    leaseActive: cursor.workerId !== null,
+  };
+}
+
+function worstFirst(a: BehindCursor, b: BehindCursor): number {
+  return b.seconds - a.seconds || byPartition(a.cursor, b.cursor);
+}
+
+function laggingRow(row: BehindCursor): object {
   const { cursor, seconds } = row;
   return {
     consumer_group: cursor.group,

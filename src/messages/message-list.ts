@@ -107,9 +107,7 @@ async function gather(group: Group, tenant: Uint8Array, filter: MessageFilter): 
     }
     if (slices.isSpent()) await slices.pause();
   }
-  const sources: MessageSource[] = [];
-  for (let one = kept.pop(); one !== undefined; one = kept.pop()) sources.push(one);
-  return { sources, mode: survey.result() };
+  return { sources: kept.all, mode: survey.result() };
 }
 
 function namedQueues(group: Group, tenant: Uint8Array, filter: MessageFilter): readonly QueueRow[] {

@@ -22,8 +22,7 @@ import { detailRow, type DetailRow, statsObject } from './queue-detail.js';
 import type { QueueFilter } from './queue-filter.js';
 import { selectQueues } from './queue-filter.js';
 import { queueUuidText } from '../reads/partition-identity.js';
-import { Slices } from '../reads/slices.js';
-import { jsonWith, sortByName } from './slices.js';
+import { jsonWith, Slices, sortByName } from '../reads/slices.js';
 
 @Injectable()
 export class QueueReadsService {

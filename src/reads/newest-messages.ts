@@ -10,6 +10,7 @@ import { appendKey, keyBaseOffset } from '../machine/tables/keyspaces.js';
 import type { RowView } from './append-rows.js';
 import { firstOffsetAtOrAfter } from './append-rows.js';
 import { ObjectHeap } from './object-heap.js';
+import { Slices } from './slices.js';
 
 const ROWS_PER_PAGE = 32;
 
@@ -43,7 +44,11 @@ export async function* newestMessages(
   between: AppendedBetween,
 ): AsyncGenerator<ListedMessage> {
   const heap = new ObjectHeap<BackwardReader>((a, b) => a.isNewerThan(b));
-  for (const source of sources) heap.push(new BackwardReader(view, source, between));
+  const slices = new Slices();
+  for (const source of sources) {
+    heap.push(new BackwardReader(view, source, between));
+    if (slices.isSpent()) await slices.pause();
+  }
   for (let reader = heap.pop(); reader !== undefined; reader = heap.pop()) {
     if (reader.isLoaded) {
       yield reader.message();

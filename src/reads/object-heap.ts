@@ -13,6 +13,11 @@ export class ObjectHeap<T> {
     return this.rows[0];
   }
 
+  /** All of them, in no order. */
+  get all(): readonly T[] {
+    return this.rows;
+  }
+
   push(row: T): void {
     const { rows } = this;
     let at = rows.length;

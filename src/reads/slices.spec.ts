@@ -1,7 +1,6 @@
 /** Work in slices: sorting and rendering give the loop back and change nothing about the result. */
 import fc from 'fast-check';
-import { Slices } from '../reads/slices.js';
-import { jsonWith, sortByName } from './slices.js';
+import { jsonWith, Slices, sortByName, sortInSlices } from './slices.js';
 
 describe('slices', () => {
   it('sorts like Array.sort, by code units', async () => {
@@ -13,6 +12,12 @@ describe('slices', () => {
         expect(sorted).toEqual(expected);
       }),
     );
+  });
+
+  it('keeps the order of rows that compare equal', async () => {
+    const rows = Array.from({ length: 5_500 }, (_, number) => ({ tens: number % 10, number }));
+    const sorted = await sortInSlices(rows, (a, b) => a.tens - b.tens, new Slices());
+    expect(sorted).toEqual(rows.toSorted((a, b) => a.tens - b.tens));
   });
 
   it('sorts many, and lets others run in between', async () => {
