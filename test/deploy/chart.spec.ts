@@ -7,13 +7,24 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
+import { ENV_TABLE } from '../../src/config/table.js';
 import { readObjects, type KubeObject } from './kube-objects.js';
+import { problemsOf } from './kube-schemas.js';
 
 const ROOT = join(__dirname, '..', '..');
 const CHART = join(ROOT, 'helm/queen');
 const GOLDEN = join(__dirname, 'golden');
-const PROFILES = ['single', 'three', 'five-secure'] as const;
+const PROFILES = ['single', 'three', 'three-groups', 'five-secure'] as const;
 const HELM = process.env['HELM'] ?? 'helm';
+
+interface ServicePort {
+  readonly name: string;
+  readonly port: number;
+  readonly targetPort: string;
+}
+
+/** Every variable the broker reads. */
+const VARIABLES = Object.values(ENV_TABLE).flatMap((group) => Object.values(group));
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const golden = (profile: string): string => read(join(GOLDEN, `${profile}.yaml`));
@@ -55,6 +66,8 @@ describe.each(PROFILES)('profile %s', (profile) => {
     return found[0]!;
   };
   const clustered = profile !== 'single';
+  const groups = profile === 'three-groups' ? 3 : 1;
+  const raftPorts = Array.from({ length: groups }, (_, i) => (i === 0 ? 'raft' : `raft-${i}`));
 
   it('is strict YAML without a key twice', () => {
     for (const document of parseAllDocuments(golden(profile), { strict: true, uniqueKeys: true })) {
@@ -83,6 +96,7 @@ describe.each(PROFILES)('profile %s', (profile) => {
     expect(config.raft.clustered).toBe(clustered);
     expect(config.raft.peers.length).toBe(clustered ? one('StatefulSet').replicas() : 0);
     expect(config.server.port).toBe(container.port('http'));
+    expect(config.raft.groups).toBe(groups);
   });
 
   it('addresses every pod through the headless service, before it is ready', () => {
@@ -139,32 +153,54 @@ describe.each(PROFILES)('profile %s', (profile) => {
   it('keeps the raft port for the nodes', () => {
     const rules = (one('NetworkPolicy').raw['spec'] as { ingress: { ports: { port: string }[] }[] })
       .ingress;
-    const open = rules.filter((rule) => rule.ports.some(({ port }) => port === 'raft'));
+    const open = rules.filter((rule) => rule.ports.some(({ port }) => port.startsWith('raft')));
     expect(open).toHaveLength(1);
     expect(open[0]).toMatchObject({ from: [{ podSelector: {} }] });
+    expect(open[0]?.ports.map(({ port }) => port)).toEqual([...raftPorts, 'http']);
+  });
+
+  it('has a port for every raft group, in the pod and in the headless service', () => {
+    const ports = one('StatefulSet').container().raw['ports'] as { name: string }[];
+    const headless = objects.find((object) => object.name() === 'queen-headless')!;
+    const served = (headless.raw['spec'] as { ports: ServicePort[] }).ports;
+    for (const [i, name] of raftPorts.entries()) {
+      const containerPort = 7400 + i;
+      expect(ports).toContainEqual({ name, containerPort, protocol: 'TCP' });
+      expect(served).toContainEqual({
+        ...{ name, port: containerPort, targetPort: name, protocol: 'TCP' },
+      });
+    }
+    expect(ports.filter(({ name }) => name.startsWith('raft'))).toHaveLength(groups);
+  });
+
+  it('is what the Kubernetes API takes, field by field', () => {
+    expect(objects.flatMap(problemsOf)).toEqual([]);
   });
 
   it('refers only to settings the broker knows', () => {
-    const known = read(join(ROOT, 'docs/configuration.md'));
+    const known = VARIABLES.map(({ name }) => name);
     const data = one('ConfigMap').raw['data'] as Record<string, string>;
     const container = one('StatefulSet').container();
     for (const name of [...Object.keys(data), ...container.env.map((entry) => entry.name)]) {
-      expect([name, known.includes(`\`${name}\``)]).toEqual([name, true]);
+      expect([name, known.includes(name)]).toEqual([name, true]);
     }
   });
 });
 
 describe('the clustered profiles', () => {
-  it.each(['three', 'five-secure'])('%s spreads nodes and allows one disruption', (profile) => {
-    const objects = readObjects(golden(profile));
-    const set = objects.find(({ kind }) => kind === 'StatefulSet')!;
-    const affinity = set.pod()['affinity'] as Record<string, Record<string, unknown[]>>;
-    expect(
-      affinity['podAntiAffinity']?.['requiredDuringSchedulingIgnoredDuringExecution'],
-    ).toHaveLength(1);
-    const budget = objects.find(({ kind }) => kind === 'PodDisruptionBudget')!;
-    expect(budget.raw['spec']).toMatchObject({ maxUnavailable: 1 });
-  });
+  it.each(['three', 'three-groups', 'five-secure'])(
+    '%s spreads nodes and allows one disruption',
+    (profile) => {
+      const objects = readObjects(golden(profile));
+      const set = objects.find(({ kind }) => kind === 'StatefulSet')!;
+      const affinity = set.pod()['affinity'] as Record<string, Record<string, unknown[]>>;
+      expect(
+        affinity['podAntiAffinity']?.['requiredDuringSchedulingIgnoredDuringExecution'],
+      ).toHaveLength(1);
+      const budget = objects.find(({ kind }) => kind === 'PodDisruptionBudget')!;
+      expect(budget.raw['spec']).toMatchObject({ maxUnavailable: 1 });
+    },
+  );
 
   it('the secure one keeps no secret in its manifests', () => {
     const kinds = readObjects(golden('five-secure')).map(({ kind }) => kind);
@@ -194,7 +230,16 @@ describe('the values', () => {
   });
 });
 
+it('a field that the Kubernetes API does not know is found', () => {
+  const objects = readObjects(
+    golden('single').replace('containerPort: 6632', 'containerport: 6632'),
+  );
+  const problems = objects.flatMap(problemsOf).join();
+  expect(problems).toContain('containerport');
+  expect(problems).toContain("must have required property 'containerPort'");
+});
+
 it('every committed rendering belongs to a profile', () => {
-  expect(readdirSync(GOLDEN).sort()).toEqual([...PROFILES].sort().map((name) => `${name}.yaml`));
+  expect(readdirSync(GOLDEN).sort()).toEqual(PROFILES.map((name) => `${name}.yaml`).sort());
   expect(existsSync(join(CHART, 'profiles', 'three.yaml'))).toBe(true);
 });

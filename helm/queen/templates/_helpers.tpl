@@ -49,6 +49,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.tls.api.enabled -}}HTTPS{{- else -}}HTTP{{- end -}}
 {{- end -}}
 
+{{/* Name of a raft group's port: raft, raft-1, raft-2, … */}}
+{{- define "queen.raftPort" -}}
+{{- if eq (int .) 0 -}}raft{{- else -}}raft-{{ . }}{{- end -}}
+{{- end -}}
+
 {{/* id=host:raft/host:http of every pod; the same text on all of them. */}}
 {{- define "queen.peers" -}}
 {{- $root := . -}}
