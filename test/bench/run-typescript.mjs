@@ -30,6 +30,7 @@ for (const root of [
   'test/bench',
   'test/crash',
   'test/cluster',
+  'test/dashboard',
   'test/fuzz',
   'test/support',
 ]) {

@@ -4,6 +4,7 @@
  * dead letter is lost, doubled, out of order or changed, or with --strict when a budget fails.
  */
 import { writeFileSync } from 'node:fs';
+import { AdminRoutes } from './admin-routes.js';
 import { judge, type Budget } from './budgets.js';
 import { measureCluster } from './cluster.js';
 import { DeadLetterStorm } from './dead-letter-storm.js';
@@ -24,6 +25,7 @@ import { measureSteadyState } from './steady-state.js';
 import { isSound, verifyQueue, type Verdict } from './verifier.js';
 
 const SETTLE_MS = 1000;
+const ADMIN_PARTITIONS = 100_000;
 
 interface Outcome {
   readonly measurements: readonly Measurement[];
@@ -90,6 +92,11 @@ async function runManyPartitions(scene: Scene, partitions: number): Promise<Outc
   return { measurements, budgets, verdicts: [], notes: lines };
 }
 
+async function runAdmin(scene: Scene, partitions: number): Promise<Outcome> {
+  const { budgets, lines } = await new AdminRoutes(scene, partitions, say).run();
+  return { measurements: [], budgets, verdicts: [], notes: lines };
+}
+
 async function runRetention(
   scene: Scene,
   messages: number,
@@ -143,6 +150,7 @@ async function runCluster(scene: Scene, nodes: number, options: BenchOptions): P
 
 function run(scene: Scene, options: BenchOptions): Promise<Outcome> {
   if (options.nodes !== undefined) return runCluster(scene, options.nodes, options);
+  if (options.admin) return runAdmin(scene, options.partitions ?? ADMIN_PARTITIONS);
   if (options.partitions !== undefined) return runManyPartitions(scene, options.partitions);
   if (options.retention !== undefined) return runRetention(scene, options.retention, options);
   if (options.deadLetterStorm !== undefined) return runStorm(scene, options.deadLetterStorm);

@@ -4,8 +4,8 @@
  */
 import { atMost, type Budget } from './budgets.js';
 import { Connection, requestBytes } from './connection.js';
+import { createCursors, createLanes } from './lanes.js';
 import { measure, type Measurement } from './measure.js';
-import { PopLoad } from './pop-load.js';
 import { PushLedger } from './push-ledger.js';
 import { PushLoad } from './push-load.js';
 import type { PushShape } from './push-template.js';
@@ -21,7 +21,6 @@ const MANY_PARKED = 5000;
 const BUSY_PARTITIONS = 1000;
 const SETTLE_MS = 3000;
 const WINDOW = { warmupMs: 1000, measureMs: 5000 };
-const UNTIL_DONE = { warmupMs: 0, measureMs: 3_600_000 };
 
 export interface ManyPartitionsFigures {
   readonly lines: readonly string[];
@@ -47,8 +46,8 @@ export class ManyPartitions {
     await sleep(SETTLE_MS);
     const idle = rssMib(broker) ?? 0;
     this.line(`RSS idle ${idle.toFixed(0)} MB`);
-    await this.createPartitions(broker);
-    await this.createCursors(broker);
+    await this.fillPartitions(broker);
+    await this.fillCursors(broker);
     await this.pushBesideParked(broker);
     broker = await this.restart(broker, 'SIGTERM', idle);
     broker = await this.restart(broker, 'SIGKILL', idle);
@@ -62,32 +61,19 @@ export class ManyPartitions {
     this.say(text);
   }
 
-  private async createPartitions(broker: ServerProcess): Promise<void> {
-    const shape: PushShape = {
-      ...{ queue: QUEUE, batch: 100, payloadBytes: 100, partitions: this.partitions },
-      ...{ spread: true, sequential: true },
-    };
-    const ledger = this.ledger(shape);
-    const from = performance.now();
-    await PushLoad.run({
-      ...{ port: broker.port, ledger, connections: 10, ...UNTIL_DONE },
-      enough: () => ledger.requests * shape.batch >= this.partitions,
-    });
-    const seconds = (performance.now() - from) / 1000;
+  private async fillPartitions(broker: ServerProcess): Promise<void> {
+    const { ledger, seconds } = await createLanes(broker.port, { queue: QUEUE }, this.partitions);
+    this.ledgers.push(ledger);
     this.line(
       `${this.partitions} partitions created by pushes of 100 in ${seconds.toFixed(1)} s, RSS ${this.rss(broker)} MB`,
     );
   }
 
-  private async createCursors(broker: ServerProcess): Promise<void> {
-    const from = performance.now();
-    const figures = await PopLoad.run({
-      ...{ port: broker.port, queue: QUEUE, group: 'one', connections: 10, ...UNTIL_DONE },
-      ...{ batch: 64, partitions: 64, commitOnDelivery: true, available: this.partitions },
-    });
-    const seconds = (performance.now() - from) / 1000;
+  private async fillCursors(broker: ServerProcess): Promise<void> {
+    const place = { queue: QUEUE, group: 'one' };
+    const { messages, seconds } = await createCursors(broker.port, place, this.partitions);
     this.line(
-      `${figures.messages} cursors created by pops of 64 partitions in ${seconds.toFixed(1)} s, RSS ${this.rss(broker)} MB`,
+      `${messages} cursors created by pops of 64 partitions in ${seconds.toFixed(1)} s, RSS ${this.rss(broker)} MB`,
     );
   }
 
@@ -168,12 +154,6 @@ export class ManyPartitions {
       ),
     );
     return next;
-  }
-
-  private ledger(shape: PushShape): PushLedger {
-    const ledger = new PushLedger(shape);
-    this.ledgers.push(ledger);
-    return ledger;
   }
 
   private rss(broker: ServerProcess): string {

@@ -16,6 +16,7 @@ export const USAGE = `npm run bench -- [options]
   --broker-log FILE    where the broker writes (the temporary directory)
   --steady SECONDS     steady state of push 100 x 1 KB instead of the cases
   --partitions N       many partitions: memory, parked pops, restart instead of the cases
+  --admin              with --partitions: every GET of the admin plane timed instead
   --nodes N            the cases with a budget on a cluster of N nodes next to a single one, the
                        connections spread over all nodes
   --messages N         with --ephemeral: N messages at the end, RSS at each million
@@ -40,6 +41,7 @@ export interface BenchOptions {
   readonly brokerLog: string | undefined;
   readonly steadySeconds: number | undefined;
   readonly partitions: number | undefined;
+  readonly admin: boolean;
   readonly retention: number | undefined;
   readonly deadLetterStorm: number | undefined;
   readonly longPoll: boolean;
@@ -75,6 +77,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       'broker-log': { type: 'string' },
       steady: { type: 'string' },
       partitions: { type: 'string' },
+      admin: { type: 'boolean' },
       retention: { type: 'string' },
       'dead-letter-storm': { type: 'string' },
       longpoll: { type: 'boolean' },
@@ -109,6 +112,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     brokerLog: values['broker-log'],
     steadySeconds: numberOf(values.steady),
     partitions: numberOf(values.partitions),
+    admin: values.admin === true,
     retention: numberOf(values.retention),
     deadLetterStorm: numberOf(values['dead-letter-storm']),
     longPoll: values.longpoll === true,
