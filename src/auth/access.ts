@@ -27,3 +27,14 @@ const PASSING: Readonly<Record<Exclude<AccessLevel, 'public'>, RoleSet>> = {
 export function passes(level: AccessLevel, roles: RoleSet): boolean {
   return level === 'public' || (PASSING[level] & roles) !== 0;
 }
+
+const NAMES: readonly (readonly [RoleSet, string])[] = [
+  [ROLE.admin, 'admin'],
+  [ROLE.readWrite, 'read-write'],
+  [ROLE.readOnly, 'read-only'],
+  [ROLE.writeOnly, 'write-only'],
+];
+
+/** Names of the roles in a set, the strongest first. */
+export const roleTexts = (roles: RoleSet): readonly string[] =>
+  NAMES.filter(([bit]) => (roles & bit) !== 0).map(([, name]) => name);

@@ -4,6 +4,9 @@ import { APP_GUARD } from '@nestjs/core';
 import { AccessGuard } from './access.guard.js';
 import type { BuiltAuth } from './build.js';
 
+/** The `Authenticator` that knows whose a token is; null when no tokens are checked. */
+export const AUTHENTICATOR = Symbol('Authenticator');
+
 class KeyRefresh implements OnApplicationShutdown {
   constructor(private readonly auth: BuiltAuth) {}
 
@@ -16,10 +19,14 @@ class KeyRefresh implements OnApplicationShutdown {
 @Module({})
 export class AuthModule {
   static forRoot(auth: BuiltAuth | null): DynamicModule {
-    if (auth === null) return { module: AuthModule };
+    const authenticator = { provide: AUTHENTICATOR, useValue: auth?.authenticator ?? null };
+    const exports = [AUTHENTICATOR];
+    if (auth === null) return { module: AuthModule, providers: [authenticator], exports };
     return {
       module: AuthModule,
+      exports,
       providers: [
+        authenticator,
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: KeyRefresh, useFactory: () => new KeyRefresh(auth) },
       ],

@@ -5,8 +5,9 @@ import type { FastifyInstance } from 'fastify';
 import { PageFallback } from '../http/page-fallback.js';
 import { findBuild, sendDocument, serveDashboard } from './dashboard-files.js';
 import { IdentityController } from './identity.controller.js';
+import { IdentityService } from './identity.service.js';
 
-@Module({ controllers: [IdentityController] })
+@Module({ controllers: [IdentityController], providers: [IdentityService] })
 export class DashboardModule implements NestModule {
   constructor(
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost,

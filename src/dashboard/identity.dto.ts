@@ -30,6 +30,13 @@ export class MeDto {
   @ApiProperty(TEXT) readonly role!: string;
   @ApiProperty({ type: 'string', nullable: true }) readonly cluster!: string | null;
   @ApiProperty({ type: 'boolean' }) readonly standalone!: boolean;
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', enum: ['admin', 'read-write', 'read-only', 'write-only'] },
+    required: false,
+    description: 'Only with a token: every role it carries.',
+  })
+  readonly roles?: readonly string[];
 }
 
 export class AuthRequiredDto {
@@ -58,7 +65,24 @@ export function meOf(serverId: string): MeDto {
   };
 }
 
+/** Whose the token is: what it may do decides which controls the dashboard offers. */
+export function holderOf(
+  serverId: string,
+  token: { readonly subject: string | null; readonly roles: readonly string[] },
+): MeDto {
+  const me = meOf(serverId);
+  const role = token.roles[0] ?? 'none';
+  const isAdmin = role === 'admin';
+  return {
+    ...me,
+    ...{ user_id: token.subject ?? 'token', role, roles: token.roles },
+    ...{ is_operator: isAdmin, operator_enabled: isAdmin, operator_live: isAdmin },
+    clusters: me.clusters.map((cluster) => ({ ...cluster, role })),
+  };
+}
+
 export const ME_EXAMPLE = meOf('queen-1');
+export const HOLDER_EXAMPLE = holderOf('queen-1', { subject: 'ana', roles: ['read-only'] });
 
 /** Loads nothing. */
 export const LOGIN_PAGE = `<!doctype html>

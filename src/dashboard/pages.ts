@@ -10,6 +10,7 @@ export const PAGES = [
   '/kv',
   '/locks',
   '/consumers',
+  '/supervisors',
   '/workload',
   '/traces',
   '/settings',

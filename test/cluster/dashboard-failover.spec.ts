@@ -1,11 +1,12 @@
 /**
- * A failover watched in a browser: the cluster page of a surviving node shows the new leader and the node
- * that is gone, without a reload and without an error on the console. Skipped without a Chromium.
+ * The cluster page in a browser: a node is added, promoted and removed from it; and a failover is watched
+ * from a surviving node, which shows the new leader and the node that is gone, without a reload and
+ * without an error on the console. Skipped without a Chromium.
  */
 import type { Browser, Page } from 'playwright-core';
 import { findBuild } from '../../src/dashboard/dashboard-files.js';
 import { ClusterProcesses } from '../support/cluster-processes.js';
-import { chromiumPath, openBrowser } from '../dashboard/browser.js';
+import { chromiumPath, openBrowser, watchFaults } from '../dashboard/browser.js';
 
 jest.setTimeout(240_000);
 /** The page looks every 30 s; a busy machine takes longer. */
@@ -23,17 +24,47 @@ function suite(executablePath: string): void {
     browser = await openBrowser(executablePath);
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(PATIENCE_MS);
-    page.on('pageerror', (error) => faults.push(String(error)));
-    page.on('console', (message) => {
-      // A refusal while nobody leads is an answer; the page shows it.
-      const isRefusal = /Failed to load resource.* 503/.test(message.text());
-      if (message.type() === 'error' && !isRefusal) faults.push(message.text());
-    });
+    watchFaults(page, faults);
   });
 
   afterAll(async () => {
     await browser?.close();
     await cluster?.remove();
+  });
+
+  it('adds a node, promotes it and removes it, each after a question', async () => {
+    const leader = await cluster.leader();
+    const voters = page.locator('.tile', { hasText: 'Voters' }).locator('dd');
+    const row = page.getByRole('row', { name: /^4\b/ });
+    await page.goto(`${cluster.url(leader)}/system`);
+    await voters.getByText('3 of 3', { exact: true }).waitFor();
+    const { http, raft } = (await cluster.join(4)).ports;
+    await page.getByRole('button', { name: 'Add node' }).click();
+    await page.locator('input[name=id]').fill('4');
+    await page.locator('input[name=raft]').fill(`127.0.0.1:${raft}`);
+    await page.locator('input[name=http]').fill(`127.0.0.1:${http}`);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Add learner' }).click();
+    await page.getByText('Node 4 is a learner').waitFor();
+    await cluster.until(
+      async () => {
+        await page.getByRole('button', { name: 'Refresh', exact: true }).click();
+        const text = await row.textContent();
+        return text?.includes('learner') === true && !text.includes('unreachable');
+      },
+      { withinMs: 60_000, what: 'the learner to show' },
+    );
+    await row.getByRole('button', { name: 'Promote' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click();
+    await page.getByText('Node 4 votes').waitFor();
+    await voters.getByText('4 of 4', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Remove node 4' }).click();
+    await page.locator('input[name=typed]').fill('4');
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Node 4 is removed').waitFor();
+    await voters.getByText('3 of 3', { exact: true }).waitFor();
+    await cluster.stop(4);
+    cluster.forget(4);
   });
 
   it('shows the new leader of a cluster whose leader was killed', async () => {

@@ -3,13 +3,9 @@
  * looked at and lost, a dead letter replayed, the queue deleted, and what it shows when the broker is
  * gone. Skipped, not passed, where the machine has no Chromium or the dashboard is not built.
  */
-import type { Browser, Page } from 'playwright-core';
-import { findBuild } from '../../src/dashboard/dashboard-files.js';
-import { TestBroker } from '../support/broker.js';
-import { chromiumPath, openBrowser } from './browser.js';
+import { inBrowser, type Scene } from './scene.js';
 
 jest.setTimeout(180_000);
-const PATIENCE_MS = 30_000;
 
 const PAGES: readonly (readonly [string, string])[] = [
   ['Overview', 'Overview'],
@@ -17,46 +13,24 @@ const PAGES: readonly (readonly [string, string])[] = [
   ['Ephemeral queues', 'Ephemeral queues'],
   ['Messages', 'Messages'],
   ['Dead letters', 'Dead letters'],
-  ['Consumer groups', 'Consumer groups'],
   ['KV', 'KV'],
   ['Timers', 'Timers'],
   ['Locks', 'Locks'],
+  ['Consumer groups', 'Consumer groups'],
+  ['Supervisors', 'Supervisors'],
   ['Workload', 'Workload'],
   ['Traces', 'Traces'],
   ['Cluster', 'Cluster'],
   ['Settings', 'Settings'],
 ];
 
-function suite(executablePath: string): void {
-  let broker: TestBroker;
-  let browser: Browser;
-  let page: Page;
-  const faults: string[] = [];
-
-  beforeAll(async () => {
-    broker = await TestBroker.start({ METRICS_FLUSH_MS: '1000' });
-    browser = await openBrowser(executablePath);
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(PATIENCE_MS);
-    page.on('pageerror', (error) => faults.push(String(error)));
-    page.on('console', (message) => {
-      const isRefusal = /Failed to load resource/.test(message.text());
-      if (message.type() === 'error' && !isRefusal) faults.push(message.text());
-    });
-  });
-
-  afterAll(async () => {
-    await browser?.close();
-    await broker?.stop();
-  });
-
-  afterEach(() => expect(faults.splice(0)).toEqual([]));
-
-  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true });
-  const button = (name: string) => page.getByRole('button', { name, exact: true });
-  const dialog = () => page.getByRole('dialog');
+function suite(scene: Scene): void {
+  const heading = (name: string) => scene.heading(name);
+  const button = (name: string) => scene.button(name);
+  const dialog = () => scene.dialog();
 
   it('shows every page from the navigation, and again when it is loaded directly', async () => {
+    const { broker, page } = scene;
     await page.goto(`${broker.url}/`);
     for (const [link, title] of PAGES) {
       await page.getByRole('navigation').getByRole('link', { name: link, exact: true }).click();
@@ -72,6 +46,7 @@ function suite(executablePath: string): void {
   });
 
   it('creates a queue', async () => {
+    const { broker, page } = scene;
     await page.goto(`${broker.url}/queues`);
     await page.getByText('No queues yet').waitFor();
     await button('Create queue').click();
@@ -88,6 +63,7 @@ function suite(executablePath: string): void {
   });
 
   it('changes only what was changed', async () => {
+    const { broker } = scene;
     await button('Edit').click();
     await dialog().locator('input[name=retryLimit]').fill('7');
     await dialog().locator('input[name=leaseTime]').fill('');
@@ -98,6 +74,7 @@ function suite(executablePath: string): void {
   });
 
   it('pushes a message and shows the verdict, then the message', async () => {
+    const { broker, page } = scene;
     await button('Push message').click();
     await dialog().locator('input[name=transactionId]').fill('tx-1');
     await dialog().locator('textarea[name=payload]').fill('{"broken"');
@@ -119,6 +96,7 @@ function suite(executablePath: string): void {
   });
 
   it('replays a dead letter and deletes another', async () => {
+    const { broker, page } = scene;
     await broker.post('/api/v1/push', {
       items: [{ queue: 'orders/eu', transactionId: 'tx-2', payload: 2 }],
     });
@@ -147,6 +125,7 @@ function suite(executablePath: string): void {
   });
 
   it('moves a consumer group', async () => {
+    const { broker, page } = scene;
     await page.goto(`${broker.url}/consumers`);
     await button('billing').click();
     await dialog().getByRole('button', { name: 'Replay from beginning' }).click();
@@ -158,6 +137,7 @@ function suite(executablePath: string): void {
   });
 
   it('keeps the chosen theme', async () => {
+    const { page } = scene;
     await page.locator('select[name=theme]').selectOption('dark');
     await page.reload();
     await page.locator('html[data-theme=dark]').waitFor();
@@ -166,6 +146,7 @@ function suite(executablePath: string): void {
   });
 
   it('can be used with the keyboard alone', async () => {
+    const { broker, page } = scene;
     await page.goto(`${broker.url}/queues`);
     await button('Create queue').waitFor();
     await page.keyboard.press('Tab');
@@ -182,6 +163,7 @@ function suite(executablePath: string): void {
   });
 
   it('deletes the queue only once its name was typed', async () => {
+    const { broker, page } = scene;
     await page.goto(`${broker.url}/queues`);
     await button('Delete orders/eu').click();
     const drop = dialog().getByRole('button', { name: 'Delete queue' });
@@ -193,6 +175,7 @@ function suite(executablePath: string): void {
   });
 
   it('asks for a token when the broker wants one', async () => {
+    const { broker, page } = scene;
     await page.route('**/api/v1/**', (route) =>
       route.request().headers()['authorization'] === 'Bearer secret'
         ? route.continue()
@@ -208,6 +191,7 @@ function suite(executablePath: string): void {
   });
 
   it('keeps what it showed when the broker is gone, and never shows a failure as nothing', async () => {
+    const { broker, page } = scene;
     await broker.post('/api/v1/push', { items: [{ queue: 'kept', payload: 1 }] });
     await page.goto(`${broker.url}/queues`);
     await page.getByRole('link', { name: 'kept' }).waitFor();
@@ -225,11 +209,4 @@ function suite(executablePath: string): void {
   });
 }
 
-if (chromiumPath === undefined || findBuild() === null) {
-  const lack = chromiumPath === undefined ? 'no Chromium (QUEEN_CHROMIUM)' : 'not built';
-  describe.skip(`dashboard in a browser (${lack})`, () => {
-    it('needs Chromium and npm run build', () => undefined);
-  });
-} else {
-  describe('dashboard in a browser', () => suite(chromiumPath as string));
-}
+inBrowser('dashboard in a browser', suite);

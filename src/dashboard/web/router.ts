@@ -1,5 +1,15 @@
-/** Which page stands at which path. The server knows the same paths (../pages.ts). */
-import { createRouter, createWebHistory, type RouteLocation } from 'vue-router';
+/**
+ * Which page stands at which path, and what one must be allowed to do to see it. The server knows the
+ * same paths (../pages.ts). Nothing is shown before it is known who looks.
+ */
+import {
+  createRouter,
+  createWebHistory,
+  type RouteComponent,
+  type RouteLocation,
+} from 'vue-router';
+import { toast } from './lib/dialogs';
+import { can, identity, loadIdentity, type Capability } from './lib/identity';
 
 const moved = ({ query }: RouteLocation) => {
   const { queue, ...rest } = query;
@@ -9,51 +19,31 @@ const moved = ({ query }: RouteLocation) => {
   return { path: '/workload', query };
 };
 
+type Load = () => Promise<RouteComponent>;
+const page = (path: string, title: string, component: Load, needs: Capability = 'read') => ({
+  ...{ path, component },
+  meta: { title, needs },
+});
+
 export const router = createRouter({
   history: createWebHistory(),
   routes: [
+    // Without any right it says so itself: there is nowhere else to go.
     { path: '/', component: () => import('./pages/overview.vue'), meta: { title: 'Overview' } },
-    { path: '/queues', component: () => import('./pages/queues.vue'), meta: { title: 'Queues' } },
-    {
-      path: '/queues/:name',
-      component: () => import('./pages/queue-detail.vue'),
-      meta: { title: 'Queue' },
-    },
-    {
-      path: '/ephemeral',
-      component: () => import('./pages/ephemeral.vue'),
-      meta: { title: 'Ephemeral queues' },
-    },
-    {
-      path: '/messages',
-      component: () => import('./pages/messages.vue'),
-      meta: { title: 'Messages' },
-    },
-    {
-      path: '/dlq',
-      component: () => import('./pages/dead-letters.vue'),
-      meta: { title: 'Dead letters' },
-    },
-    { path: '/timers', component: () => import('./pages/timers.vue'), meta: { title: 'Timers' } },
-    { path: '/kv', component: () => import('./pages/key-values.vue'), meta: { title: 'KV' } },
-    { path: '/locks', component: () => import('./pages/locks.vue'), meta: { title: 'Locks' } },
-    {
-      path: '/consumers',
-      component: () => import('./pages/consumer-groups.vue'),
-      meta: { title: 'Consumer groups' },
-    },
-    {
-      path: '/workload',
-      component: () => import('./pages/workload.vue'),
-      meta: { title: 'Workload' },
-    },
-    { path: '/traces', component: () => import('./pages/traces.vue'), meta: { title: 'Traces' } },
-    {
-      path: '/settings',
-      component: () => import('./pages/settings.vue'),
-      meta: { title: 'Settings' },
-    },
-    { path: '/system', component: () => import('./pages/cluster.vue'), meta: { title: 'Cluster' } },
+    page('/queues', 'Queues', () => import('./pages/queues.vue')),
+    page('/queues/:name', 'Queue', () => import('./pages/queue-detail.vue')),
+    page('/ephemeral', 'Ephemeral queues', () => import('./pages/ephemeral.vue')),
+    page('/messages', 'Messages', () => import('./pages/messages.vue')),
+    page('/dlq', 'Dead letters', () => import('./pages/dead-letters.vue')),
+    page('/timers', 'Timers', () => import('./pages/timers.vue')),
+    page('/kv', 'KV', () => import('./pages/key-values.vue')),
+    page('/locks', 'Locks', () => import('./pages/locks.vue')),
+    page('/consumers', 'Consumer groups', () => import('./pages/consumer-groups.vue')),
+    page('/supervisors', 'Supervisors', () => import('./pages/supervisors.vue')),
+    page('/workload', 'Workload', () => import('./pages/workload.vue')),
+    page('/traces', 'Traces', () => import('./pages/traces.vue')),
+    page('/settings', 'Settings', () => import('./pages/settings.vue')),
+    page('/system', 'Cluster', () => import('./pages/cluster.vue'), 'operator'),
     { path: '/analytics', redirect: moved },
     { path: '/operations', redirect: moved },
     {
@@ -62,6 +52,19 @@ export const router = createRouter({
       meta: { title: 'Not found' },
     },
   ],
+});
+
+/** Says so when the role does not. Nobody known yet: the page itself stays away. */
+export function isAllowed({ meta }: Pick<RouteLocation, 'meta'>): boolean {
+  const { needs, title } = meta;
+  if (identity.value === null || needs === undefined || can(needs as Capability)) return true;
+  toast(`${String(title)}: your role does not allow it`, 'failed');
+  return false;
+}
+
+router.beforeEach(async (to) => {
+  if (identity.value === null) await loadIdentity();
+  return isAllowed(to) ? true : '/';
 });
 
 router.afterEach((to) => {

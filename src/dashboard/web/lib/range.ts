@@ -13,14 +13,10 @@ const SPANS: Readonly<Record<RangeName, number>> = {
   '7d': 168 * HOUR_MS,
 };
 
-export interface AppliedRange {
-  readonly name: RangeName | 'custom';
-  readonly from: string;
-  readonly to: string;
-}
-
 export interface RangeState {
   readonly name: ComputedRef<RangeName | 'custom'>;
+  /** Changes whenever another range is chosen, also from one custom range to the next. */
+  readonly key: ComputedRef<string>;
   /** The interval now; asked for at every load, because it moves. */
   interval(): { from: string; to: string };
   choose(name: RangeName): void;
@@ -45,6 +41,7 @@ export function useRange(fallback: RangeName = '1h'): RangeState {
   };
   return {
     name,
+    key: computed(() => `${name.value} ${text('from') ?? ''} ${text('to') ?? ''}`),
     interval: () => {
       if (name.value === 'custom') return { from: text('from') ?? '', to: text('to') ?? '' };
       const now = Date.now();

@@ -2,16 +2,19 @@
  * Data of a page: loaded once it is shown, again at the shared tick, and on demand. While a later load
  * runs or fails, what was loaded last stays on the screen with its age.
  */
-import { onMounted, onUnmounted, shallowRef, type ShallowRef } from 'vue';
+import { onMounted, onUnmounted, shallowRef, type Ref } from 'vue';
 import { ApiError } from './api';
 import { onTick } from './ticker';
 
+/** What is loaded, or made of what is loaded. */
+type Shown<T> = Readonly<Ref<T>>;
+
 export interface Resource<T> {
-  readonly data: ShallowRef<T | null>;
-  readonly error: ShallowRef<ApiError | null>;
-  readonly isLoading: ShallowRef<boolean>;
+  readonly data: Shown<T | null>;
+  readonly error: Shown<ApiError | null>;
+  readonly isLoading: Shown<boolean>;
   /** When `data` was loaded. */
-  readonly asOf: ShallowRef<number | null>;
+  readonly asOf: Shown<number | null>;
   reload(): Promise<void>;
 }
 
@@ -50,7 +53,7 @@ export function useResource<T>(
   }
 
   if (first) onMounted(() => void reload());
-  if (auto) onUnmounted(onTick(() => void reload()));
+  if (auto && first) onUnmounted(onTick(() => void reload()));
   return { data, error, isLoading, asOf, reload };
 }
 

@@ -3,7 +3,7 @@
  * (namespace `queen.console`, key `settings`): for all queues, or for one. Unknown keys are kept.
  */
 import { shallowRef } from 'vue';
-import { post } from './api';
+import { get, post } from './api';
 import { seconds } from './format';
 import type { QueueRow, GroupRow, OpsPoint } from './shapes';
 
@@ -35,6 +35,10 @@ const MAX_SECONDS = 31_536_000;
 const MIN_BACKLOG = 100;
 const MIN_FAILURES = 10;
 const MIN_FAILURES_RED = 500;
+/** Below so many messages a second the share that is read says nothing. */
+const MIN_PUSH_RATE = 1;
+const KEEP_UP_WARN = 0.8;
+const KEEP_UP_BAD = 0.5;
 
 export interface SettingsDocument {
   defaults?: Record<string, unknown>;
@@ -62,16 +66,13 @@ export function line(name: LineName, queue?: string): number {
 /** Version of the stored document; null when there is none. */
 let version: number | null = null;
 
+/** A single read: who may only read can load them too. */
 export async function loadSettings(): Promise<void> {
-  const operation = { op: 'get', ns: SETTINGS_NAMESPACE, key: SETTINGS_KEY };
-  const { results } = await post<{ results: readonly { value?: unknown; version?: number }[] }>(
-    '/api/v1/kv',
-    { operations: [operation] },
+  const found = await get<{ found: boolean; value?: unknown; version?: number }>(
+    `/api/v1/kv/${SETTINGS_NAMESPACE}/${SETTINGS_KEY}`,
   );
-  const [found] = results;
-  const value = found?.value;
-  version = typeof found?.version === 'number' && found.version > 0 ? found.version : null;
-  settings.value = isDocument(value) ? value : {};
+  version = found.found ? (found.version ?? null) : null;
+  settings.value = isDocument(found.value) ? found.value : {};
 }
 
 function isDocument(value: unknown): value is SettingsDocument {
@@ -129,6 +130,12 @@ export function findingsOf({ queue, groups, rate }: QueueView): Finding[] {
     const tone = toneOf(work, line('backlogWarnSeconds', name), line('backlogBadSeconds', name));
     add(tone, `${seconds(work)} of work waiting`);
   }
+  const pushRate = rate?.pushPerSecond ?? 0;
+  if (groups.length > 0 && pushRate >= MIN_PUSH_RATE) {
+    const kept = (rate?.popPerSecond ?? 0) / pushRate;
+    const tone = kept < KEEP_UP_BAD ? 'red' : kept < KEEP_UP_WARN ? 'amber' : undefined;
+    add(tone, `reads ${Math.round(kept * 100)} % of what is pushed`);
+  }
   const failed = rate?.ackFailed ?? 0;
   const tried = failed + (rate?.ackSuccess ?? 0);
   if (failed >= MIN_FAILURES && tried > 0) {
@@ -139,4 +146,28 @@ export function findingsOf({ queue, groups, rate }: QueueView): Finding[] {
   const noReaderOk = settings.value.queues?.[name]?.['noReaderOk'] === true;
   if (groups.length === 0 && messages.total > 0 && !noReaderOk) add('amber', 'nobody reads it');
   return findings.sort((a, b) => (a.tone === b.tone ? 0 : a.tone === 'red' ? -1 : 1));
+}
+
+/** For sorting: the worst first. */
+export const weightOf = (findings: readonly Finding[]): number =>
+  findings.reduce((sum, { tone }) => sum + (tone === 'red' ? 10 : 1), 0);
+
+export function readersByQueue(rows: readonly GroupRow[]): Map<string, GroupRow[]> {
+  const found = new Map<string, GroupRow[]>();
+  for (const row of rows) {
+    const known = found.get(row.queueName);
+    if (known === undefined) found.set(row.queueName, [row]);
+    else known.push(row);
+  }
+  return found;
+}
+
+/** Health of a queue in one word: what the dot before its name stands for. */
+export const HEALTH = ['healthy', 'idle', 'elevated', 'falling behind'] as const;
+export type Health = (typeof HEALTH)[number];
+
+export function healthOf(findings: readonly Finding[], rate: OpsPoint | undefined): Health {
+  if (findings.some(({ tone }) => tone === 'red')) return 'falling behind';
+  if (findings.length > 0) return 'elevated';
+  return rate === undefined ? 'idle' : 'healthy';
 }
