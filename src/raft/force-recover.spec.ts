@@ -1,6 +1,9 @@
 /** Forced recovery of one survivor: keeps its log, serves alone, grows again, and refuses a second time. */
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { ClusterHarness } from '../../test/support/cluster-harness.js';
 import { asPush, pushCommand } from '../../test/support/group-commands.js';
+import { RECOVERED_FILE } from './force-recover.js';
 import type { MembershipRequest } from './index.js';
 
 jest.setTimeout(60_000);
@@ -36,8 +39,12 @@ it('makes the survivor the only voter, in a new generation, with all its log', a
   expect(cluster.lines.some(({ event }) => event.includes('UNSAFE RECOVERY'))).toBe(true);
   expect(cluster.group(1).tables.sessions.nodes()).toContain(1);
 
-  // Still set and alone: nothing is done again.
+  // Still set and alone: nothing is done again, but that it was done is told, a crash may have come first.
   await cluster.stop(1);
+  const [marker = ''] = readdirSync(cluster.directory, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(RECOVERED_FILE))
+    .map((path) => join(cluster.directory, path));
+  rmSync(marker);
   await cluster.start(1, { forceRecover: true });
   await cluster.leader();
   expect(await push(1, 'e')).toBe(4);

@@ -30,15 +30,20 @@ export interface ForceRecoverOptions {
 
 /** Durable when it resolves; the group then starts as on any log. Already alone: nothing is done. */
 export async function forceRecover(options: ForceRecoverOptions): Promise<void> {
-  const { directory, self, wal, log } = options;
+  const { self, wal, log } = options;
   if (wal.lastIndex === 0) {
     throw new Error('QUEEN_RAFT_FORCE_RECOVER: the log of this node is empty, nothing to recover');
   }
   const config = await configAtEnd(wal, options.members);
   const others = memberIds(config).filter((id) => id !== self);
-  if (others.length === 0 && config.voters.includes(self)) return;
-  const files = new NodeFilePort();
-  if ((await readWholeFile(files, `${directory}/${RECOVERED_FILE}`)) !== undefined) {
+  const isMarked = await hasMarker(options);
+  if (others.length === 0 && config.voters.includes(self)) {
+    // A crash came before the marker: a later start with members again must not drop them.
+    if (wal.generation > 0 && !isMarked)
+      await mark(options, { keptTo: wal.lastIndex, dropped: [] });
+    return;
+  }
+  if (isMarked) {
     throw new Error(
       'QUEEN_RAFT_FORCE_RECOVER is still set, but this node already recovered once and has members ' +
         `${others.join(', ')} again. Unset it; for another recovery move ${RECOVERED_FILE} aside.`,
@@ -60,11 +65,24 @@ export async function forceRecover(options: ForceRecoverOptions): Promise<void> 
     entries: stamped,
     hardState: { term: newTerm, vote: self, commit: last },
   });
-  const marker = encodeDocument(KIND, { node: self, generation, keptTo: kept, dropped: others });
-  await replaceFile(files, directory, RECOVERED_FILE, marker);
+  await mark(options, { keptTo: kept, dropped: others });
   log.error('QUEEN_RAFT_FORCE_RECOVER: UNSAFE RECOVERY: this node is the only member now', {
     ...{ node: self, kept_to: kept, term: newTerm, dropped: others, generation },
   });
+}
+
+async function hasMarker({ directory }: ForceRecoverOptions): Promise<boolean> {
+  const found = await readWholeFile(new NodeFilePort(), `${directory}/${RECOVERED_FILE}`);
+  return found !== undefined;
+}
+
+/** Remembers that this node recovered: the flag, still set, does so only once. */
+async function mark(
+  { directory, self, wal }: ForceRecoverOptions,
+  what: { readonly keptTo: LogIndex; readonly dropped: readonly NodeId[] },
+): Promise<void> {
+  const marker = encodeDocument(KIND, { node: self, generation: wal.generation, ...what });
+  await replaceFile(new NodeFilePort(), directory, RECOVERED_FILE, marker);
 }
 
 /** The membership once every entry of the log is applied. */
