@@ -23,7 +23,6 @@ import { QuorumWatch } from './quorum-watch.js';
 import { RaftLoop } from './raft-loop.js';
 import { ReadRounds } from './read-rounds.js';
 import { SessionOpener } from './session-opener.js';
-import { StableLog } from './stable-log.js';
 
 const VOTERS = [1, 2, 3].map(nodeId);
 const A = nodeId(1);
@@ -170,47 +169,6 @@ describe('durable log', () => {
     expect(done).toBe(false);
     finish.shift()?.();
     await written;
-  });
-});
-
-describe('stable log', () => {
-  const wal = (entries: readonly Entry[]) => ({
-    lastIndex: logIndex(entries.length),
-    firstIndex: logIndex(1),
-    base: { index: logIndex(0), term: term(0) },
-    hardState: { term: term(1), vote: nodeId(0), commit: logIndex(0) },
-    termAt: (index: number) => (index === 0 ? term(0) : entries[index - 1]?.term),
-    readEntries: (from: number) =>
-      Promise.resolve(entries.slice(from - 1).map((e) => ({ ...e, payload: e.data }))),
-  });
-  const options = {
-    cacheBytes: 1,
-    config: EMPTY_CONFIG,
-    snapshotFor: () => 'preparing' as const,
-    failed: () => undefined,
-  };
-  const range = { from: logIndex(1), to: logIndex(4), maxBytes: 1_000 };
-
-  it('reads back what left the cache, and keeps the whole log after a restart', async () => {
-    const entries = [entry(1, 1), entry(2, 1), entry(3, 1)];
-    let loaded = 0;
-    const stable = new StableLog(wal(entries) as never, { ...options, loaded: () => loaded++ });
-    expect(stable.lastIndex()).toBe(3);
-    expect(stable.entries(range)).toBe('loading');
-    await settle();
-    expect(loaded).toBe(1);
-    expect(stable.entries(range)).toHaveLength(3);
-    stable.stored([entry(4, 1)]);
-    expect(stable.entries(range)).toHaveLength(3);
-  });
-
-  it('never serves entries that a later term replaced while they were read', async () => {
-    const entries = [entry(1, 1, 'old'), entry(2, 1, 'old'), entry(3, 1, 'old')];
-    const stable = new StableLog(wal(entries) as never, { ...options, loaded: () => undefined });
-    expect(stable.entries(range)).toBe('loading');
-    await settle();
-    entries.splice(0, 3, entry(1, 2, 'new'), entry(2, 2, 'new'), entry(3, 2, 'new'));
-    expect(stable.entries(range)).toBe('loading');
   });
 });
 

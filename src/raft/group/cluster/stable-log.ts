@@ -131,7 +131,9 @@ export class StableLog implements LogReader {
       },
       (error: unknown) => {
         this.reading = false;
-        this.options.failed(error);
+        // Purged and collected while it was read: the core learns that when it asks again.
+        if (isGone(error) && from < this.wal.firstIndex) this.options.loaded();
+        else this.options.failed(error);
       },
     );
   }
@@ -149,4 +151,8 @@ export class StableLog implements LogReader {
     this.ring[slot] = undefined;
     this.last = logIndex(this.last - 1);
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof Error && error.name === 'EntryNotFoundError';
 }
