@@ -22,7 +22,8 @@ describe('keys on three nodes', () => {
     const histories = WORKLOADS.length;
     const results = await runRound(cluster, { fault, seed, first: 0, histories, calls: CALLS });
     expect(results).toHaveLength(histories);
-    for (const { linearizable, workload, recorded, calls, nodes, duringFault } of results) {
+    for (const { undecided, linearizable, workload, recorded, ...result } of results) {
+      const { calls, nodes, duringFault } = result;
       const shown = linearizable ? '' : JSON.stringify(recorded);
       expect({ seed, workload, linearizable, shown }).toEqual({
         ...{ seed, workload, linearizable: true, shown: '' },
@@ -30,6 +31,7 @@ describe('keys on three nodes', () => {
       expect(calls).toBeGreaterThanOrEqual(CALLS);
       expect(nodes).toBe(cluster.ids.length);
       expect(duringFault).toBeGreaterThan(0);
+      expect(undecided).toBe(false);
     }
     // The checker sees what is wrong in histories like these.
     expect(results.some(({ staleRejected }) => staleRejected === true)).toBe(true);

@@ -19,7 +19,9 @@ const { values } = parseArgs({
 });
 const SHARES = [0.5, 0.9, 0.99, 0.999, 1] as const;
 /** Scheduling at least this many a second leaves time before the first is due. */
-const LEAST_SCHEDULED_PER_SECOND = 2_000;
+const LEAST_SCHEDULED_PER_SECOND = 1_000;
+/** Of the span asked for; less means that timers were scheduled after they should have been due. */
+const LEAST_SPAN = 0.9;
 const ABOUT = `Timers on three nodes (real processes), scheduled over all of them in calls of 200, due evenly over the span;
 leaders are killed with SIGKILL in between and started again. A tenth is cancelled, half of those while timers fire.
 Every timer that was not cancelled has to be there exactly once, none before the instant its schedule answered, none
@@ -39,16 +41,18 @@ try {
   const report = await new TimerRun(cluster, {
     ...{ timers, seconds, kills, leadMs: leadSeconds * 1000, settleMs: 120_000 },
   }).run();
-  const { scheduled, cancelled, fired, violations, lateMs } = report;
+  const { scheduled, cancelled, fired, lateMs, spanSeconds } = report;
+  const violations = [...report.violations];
+  if (spanSeconds < seconds * LEAST_SPAN) violations.push(`due over ${spanSeconds} s only`);
   const late = SHARES.map((share) => percentile(lateMs, share).toFixed(1)).join(' | ');
   const table = [
     '| scheduled | … in s | due over s | leader kills | cancelled | fired | late p50 ms | p90 | p99 | p99.9 | max | violations |',
     '|---|---|---|---|---|---|---|---|---|---|---|---|',
-    `| ${scheduled} | ${report.scheduleSeconds.toFixed(1)} | ${report.spanSeconds.toFixed(1)} | ${kills} | ${cancelled} | ${fired} | ${late} | ${violations.length} |`,
+    `| ${scheduled} | ${report.scheduleSeconds.toFixed(1)} | ${spanSeconds.toFixed(1)} | ${kills} | ${cancelled} | ${fired} | ${late} | ${violations.length} |`,
   ].join('\n');
   say(table);
   for (const violation of violations.slice(0, 20)) say(violation);
-  if (values.evidence) {
+  if (values.evidence && violations.length === 0) {
     writeEvidence({
       ...{ path: 'docs/evidence/timers.md', title: 'Timers over leader kills', about: ABOUT },
       command: `npm run timers -- --timers ${timers} --seconds ${seconds} --kills ${kills}`,

@@ -8,36 +8,49 @@ export type HistoryFault = (typeof FAULTS)[number];
 const LEADER_SHARE = 0.7;
 const LEAST_MS = 700;
 const MORE_MS = 1_300;
+/** A fault goes on until the others have served without the victim, but no longer than this. */
+const MOST_MS = 10_000;
+
+export interface FaultTerms {
+  readonly random: () => number;
+  /** Enough calls were answered while the fault lasted. */
+  readonly isMet: () => boolean;
+}
 
 /** Resolves when the fault is over; the node may still be coming back. */
 export async function injectFault(
   cluster: ClusterProcesses,
   fault: HistoryFault,
-  random: () => number,
+  { random, isMet }: FaultTerms,
 ): Promise<void> {
   const id = await victim(cluster, random);
   const node = cluster.node(id);
-  const forMs = LEAST_MS + random() * MORE_MS;
+  const leastMs = LEAST_MS + random() * MORE_MS;
+  const last = async (): Promise<void> => {
+    const from = performance.now();
+    await pause(leastMs);
+    while (!isMet() && performance.now() < from + MOST_MS) await pause(20);
+  };
   switch (fault) {
     case 'kill': {
       const ended = node.ended();
       node.killNow();
       await ended;
-      await pause(forMs / 3);
+      await last();
       node.start();
       return;
     }
     case 'pause':
       node.signal('SIGSTOP');
       try {
-        await pause(forMs);
+        await last();
       } finally {
         node.signal('SIGCONT');
       }
       return;
     case 'partition':
       cutOff(cluster, id, random());
-      await pause(forMs);
+      await last();
       cluster.mesh.heal();
       return;
   }

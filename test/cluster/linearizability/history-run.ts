@@ -77,6 +77,12 @@ export class HistoryRun {
     return this.left.before === 0;
   }
 
+  /** Half of the calls meant for the fault were made. */
+  get hasMetFault(): boolean {
+    const { calls } = this.options;
+    return this.left.during <= (calls * (DURING - BEFORE)) / 2;
+  }
+
   /** Nodes that answered something. */
   get nodes(): number {
     return this.answered.size;

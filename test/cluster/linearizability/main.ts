@@ -17,18 +17,20 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '200' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     calls: { type: 'string', default: '500' },
-    together: { type: 'string', default: '5' },
+    together: { type: 'string', default: '8' },
     evidence: { type: 'boolean', default: false },
   },
 });
 
 const ABOUT = `Histories of concurrent key-value calls on three nodes (real processes, a fault proxy between every
 two), recorded by the clients and put in order by an independent search (\`test/support/wgl.ts\`). Eight clients a
-history ask all nodes; every history has a fault in its middle: a node killed and started again, stopped, or cut off
-(both ways or one way), mostly the leader. "During" counts calls begun or under way while the fault lasted, "unknown"
-writes without an answer. "Stale rejected": into a copy of each history one stale read is planted, and the checker
-must refuse it (of those that have a place for one).`;
+history ask all nodes about at most five keys; every history has a fault in its middle: a node killed and started
+again, stopped, or cut off (both ways or one way), mostly the leader, until the others have served without it. "During"
+counts calls begun or under way while the fault lasted, "unknown" writes without an answer. "Stale rejected": into a
+copy of each history one stale read is planted, and the checker must refuse it (of those that have a place for one).`;
 const NODES = 3;
+/** Share of a history's calls that are under way or begun while its fault lasts. */
+const LEAST_DURING = 0.1;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const seed = Number(values.seed);
@@ -37,10 +39,11 @@ const calls = Number(values.calls);
 const together = Number(values.together);
 
 function problemOf(result: HistoryResult): string | null {
+  if (result.undecided) return 'the search for an order was given up';
   if (!result.linearizable) return `NOT LINEARIZABLE\n${JSON.stringify(result.recorded)}`;
   if (result.calls < calls) return `only ${result.calls} calls`;
   if (result.nodes < NODES) return `only ${result.nodes} nodes answered`;
-  if (result.duringFault === 0) return 'no call met the fault';
+  if (result.duringFault < calls * LEAST_DURING) return `${result.duringFault} calls met the fault`;
   if (result.staleRejected === false) return 'a planted stale read was accepted';
   return null;
 }
@@ -109,11 +112,12 @@ const results = await runAll();
 const seconds = Math.round((performance.now() - began) / 1000);
 const table = `${tableOf(results)}\n\n${seconds} s.`;
 say(`\n${table}`);
-if (values.evidence) {
+const isFine = results.every((one) => problemOf(one) === null);
+if (values.evidence && isFine) {
   writeEvidence({
     ...{ path: 'docs/evidence/linearizability.md', title: 'Linearizability of keys', about: ABOUT },
     command: `npm run linearizability -- --histories ${histories} --seed ${seed}`,
     table,
   });
 }
-if (results.some((one) => problemOf(one) !== null)) process.exitCode = 1;
+if (!isFine) process.exitCode = 1;

@@ -45,7 +45,10 @@ function staleValue(rows: KvHistory, read: Row, key: string): number | null {
   for (const older of writes) {
     const value = writtenBy(older, key);
     if (!writes.some((newer) => newer.start > older.end)) continue;
-    const again = rows.some((row) => row !== older && mayWrite(row, key, value));
+    // What began after the read ended is nothing to it.
+    const again = rows.some(
+      (row) => row !== older && row.start < read.end && mayWrite(row, key, value),
+    );
     if (value !== null && !again) return value;
   }
   return null;
