@@ -284,7 +284,8 @@ class Generator {
       status !== 'completed' && choices.chance(0.4) ? { error: `e${choices.below(3)}` } : {};
     return {
       ...{ of, status, ...error },
-      ...(choices.chance(0.04) ? { txn: `t${choices.below(9)}` } : {}),
+      // Under a last-value lease other messages of the span have names too.
+      ...(choices.chance(this.conflates ? 0.25 : 0.04) ? { txn: `t${choices.below(9)}` } : {}),
       lease: lease === 'other' ? { pop: this.recentPop() } : lease,
     };
   }

@@ -133,7 +133,8 @@ function reachable(state: State, request: PopRequest, group: string, intent: Sta
   const partition = queue?.partitions.get(request.partition);
   if (queue === undefined || partition === undefined) return [];
   if (request.conflation === true && !partition.cursors.has(group)) register(queue);
-  if (group !== QUEUE_MODE && !queue.groups.has(group)) keepStart(partition, group, intent);
+  const keeps = state.rules.keepsStart && group !== QUEUE_MODE;
+  if (keeps && !queue.groups.has(group)) keepStart(partition, group, intent);
   return [{ queue, partition }];
 }
 

@@ -41,6 +41,12 @@ export interface Rules {
   due(ageMs: number, delaySeconds: number): boolean;
   /** §11.4: a replay removes the dead letter. */
   readonly replayRemoves: boolean;
+  /** §2.3: the first pinned pop of an unregistered group says where it starts. */
+  readonly keepsStart: boolean;
+  /** §2.7: under a conflated lease a signal can name the delivered message alone. */
+  readonly signalsNameDelivered: boolean;
+  /** §6.3: without a batch an id that stands twice means its first place. */
+  readonly freeMeansFirst: boolean;
   /** §6.2: an ack without a lease id is not fenced. */
   readonly unfencedNeedsNoLease: boolean;
 }
@@ -67,5 +73,8 @@ export const SPEC: Rules = {
   letterPassesHead: true,
   due: (ageMs, delaySeconds) => ageMs >= delaySeconds * 1000,
   replayRemoves: true,
+  keepsStart: true,
+  signalsNameDelivered: true,
+  freeMeansFirst: true,
   unfencedNeedsNoLease: true,
 };

@@ -50,7 +50,8 @@ const STRENGTH = { dlq: 3, failed: 2, retry: 1, completed: 0 } as const;
 
 export function placesOf(state: State, target: Target): Places {
   const live = liveLease(state, target.cursor);
-  return target.items.map((item) => resolve(target, live, item));
+  const { freeMeansFirst } = state.rules;
+  return target.items.map((item) => resolve(target, { live, freeMeansFirst }, item));
 }
 
 /** An item's place as it is now, after earlier targets of the call. */
@@ -76,7 +77,7 @@ export function settle(
   const places = nameable(
     items,
     found.map((place) => placeNow(place, target, live)),
-    live,
+    state.rules.signalsNameDelivered ? live : null,
   );
   const before = state.letters.length;
   if (live === null) settleFree(target, places);
@@ -131,12 +132,12 @@ function repeated(state: State, target: Target, named: string, repeats: boolean)
  */
 function resolve(
   { partition, cursor }: Target,
-  live: Lease | null,
+  { live, freeMeansFirst }: { readonly live: Lease | null; readonly freeMeansFirst: boolean },
   { txn, status }: AckRequest,
 ): Place {
   const last = live?.end ?? Infinity;
   const places = partition.messages.filter((message) => message.txn === txn);
-  const isFirst = live === null || (status !== 'completed' && !live.conflated);
+  const isFirst = live === null ? freeMeansFirst : status !== 'completed' && !live.conflated;
   const inside = places
     .filter(({ offset }) => offset > cursor.committed && offset <= last)
     .at(isFirst ? 0 : -1);
