@@ -18,6 +18,8 @@ export async function registerPop(
   group: Group,
   options: CallOptions,
 ): Promise<void> {
+  // This node may not have heard yet of a partition whose first message was acknowledged elsewhere.
+  if (looksAbsent(request, group)) await group.readBarrier(options);
   for (const { queue, contact } of missing(request, group)) {
     const bytes = encodeRegister(request.tenant, {
       queue,
@@ -33,6 +35,15 @@ export async function registerPop(
     });
     await group.submit({ bytes }, options);
   }
+}
+
+/** A pinned pop that would keep its start on a partition that is not known here. */
+function looksAbsent({ scope, intent, ...request }: PopRequest, group: Group): boolean {
+  if (scope !== 'partition' || intent.mode === 'all') return false;
+  const { names, queues, partitions } = group.tables;
+  const tenant = names.tenant(request.tenant);
+  const queue = tenant === undefined ? undefined : queues.find(tenant, request.queue);
+  return queue === undefined || partitions.find(queue.id, request.partition) < 0;
 }
 
 interface Missing {

@@ -65,9 +65,12 @@ export async function queueDepth(
     tables,
     consumerGroup,
     groupId,
-    namedGroups: tables.registrations
-      .ofQueue(queue.id)
-      .filter((row) => tables.names.groupName(row.groupId) !== QUEUE_MODE_GROUP).length,
+    registered: new Set(
+      tables.registrations
+        .ofQueue(queue.id)
+        .map((row) => row.groupId)
+        .filter((id) => tables.names.groupName(id) !== QUEUE_MODE_GROUP),
+    ),
     nowMicros: group.nowMicros(),
     mostListed: query.mostListed,
   };
@@ -93,7 +96,7 @@ interface DepthReader {
   readonly consumerGroup: string | null;
   readonly groupId: number | undefined;
   /** Named groups registered on the queue. */
-  readonly namedGroups: number;
+  readonly registered: ReadonlySet<number>;
   readonly nowMicros: number;
   readonly mostListed: number;
 }
@@ -121,7 +124,7 @@ function readersOf(reader: DepthReader, slot: number): { committed: number; leas
   let named = Infinity;
   let own = -1;
   let leased = 0;
-  let namedCursors = 0;
+  let registeredHere = 0;
   for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
     if (isSuperseded(reader.tables, c)) continue;
     const committed = cursors.committed(c);
@@ -130,7 +133,7 @@ function readersOf(reader: DepthReader, slot: number): { committed: number; leas
     if (names.groupName(cursors.groupId(c)) === QUEUE_MODE_GROUP) queueMode = committed;
     else {
       named = Math.min(named, committed);
-      namedCursors += 1;
+      if (reader.registered.has(cursors.groupId(c))) registeredHere += 1;
     }
     const lease = cursors.lease(c);
     if (lease < 0 || leases.expiresAt(lease) <= reader.nowMicros) continue;
@@ -140,6 +143,6 @@ function readersOf(reader: DepthReader, slot: number): { committed: number; leas
   }
   if (reader.consumerGroup !== null) return { committed: own, leased };
   // A registered group that has no cursor here has everything pending.
-  if (reader.namedGroups > namedCursors) return { committed: -1, leased };
+  if (reader.registered.size > registeredHere) return { committed: -1, leased };
   return { committed: named === Infinity ? queueMode : named, leased };
 }

@@ -127,6 +127,7 @@ export const ALWAYS_ZERO: readonly string[] = [
 
 const OWN: FamilyTypes = {
   queen_process_ack_failed_total: 'counter',
+  queen_conflation_conflicts_total: 'counter',
   queen_raft_ready: 'gauge',
   queen_raft_disk_used_percent: 'gauge',
   queen_raft_overlay_bytes: 'gauge',

@@ -60,6 +60,7 @@ export class Dispatcher {
   private timer: NodeJS.Timeout | null = null;
   private unlisten: (() => void) | null = null;
   private arrivals = 0;
+  private conflationConflicts = 0;
   private idleCheckMs = 0;
   private running = false;
 
@@ -97,8 +98,9 @@ export class Dispatcher {
       lanes += 1;
       readyPartitions += lane.ready.size;
     }
-    const lookedUp = { parked: this.live.size, coldClaims: this.lookups.served };
-    return { ...lookedUp, lanes, readyPartitions, lanesLoaded: loaded, lanesUnloaded: unloaded };
+    const { conflationConflicts } = this;
+    const counts = { parked: this.live.size, coldClaims: this.lookups.served, conflationConflicts };
+    return { ...counts, lanes, readyPartitions, lanesLoaded: loaded, lanesUnloaded: unloaded };
   }
 
   start(): void {
@@ -232,6 +234,7 @@ export class Dispatcher {
     const asked = pop.request.conflation;
     if (asked === null || asked === conflates || pop.conflationConflict) return;
     pop.conflationConflict = true;
+    this.conflationConflicts += 1;
     const queue = this.host.tables.queues.byId(lane.queueId);
     this.options.onConflict?.(queue?.name ?? '', pop.request.group);
   }

@@ -45,6 +45,12 @@ export function consumptionFamilies(groups: Groups, requests: RequestStages): re
     },
     {
       kind: 'counter',
+      name: 'queen_conflation_conflicts_total',
+      help: "Pops that asked for another delivery than their group's registration says.",
+      read: () => sum(({ conflationConflicts }) => conflationConflicts),
+    },
+    {
+      kind: 'counter',
       name: 'queen_pop_targeted_total',
       help: 'Pops of one queue or partition.',
       read: () => requests.popTargeted,

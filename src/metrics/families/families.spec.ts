@@ -101,11 +101,12 @@ it('has no label for the one group of a process', async () => {
 });
 
 it('sums what the dispatchers hold', async () => {
-  const loads = { lanesLoaded: 4, lanesUnloaded: 5, coldClaims: 6 };
+  const loads = { lanesLoaded: 4, lanesUnloaded: 5, coldClaims: 6, conflationConflicts: 7 };
   const figures = { parked: 1, lanes: 2, readyPartitions: 3, ...loads };
   const requests = new RequestStages();
   const families = consumptionFamilies(doubleOf([{}], [figures, figures]), requests);
   expect(await read(families, 'queen_parked_long_polls')).toEqual({ '': 2 });
+  expect(await read(families, 'queen_conflation_conflicts_total')).toEqual({ '': 14 });
   expect(await read(families, 'queen_consume_engine')).toEqual({
     '{kind="groups"}': 4,
     '{kind="parts"}': 2,

@@ -322,6 +322,8 @@ export interface DispatcherFigures {
   readonly lanesUnloaded: number;
   /** Partitions that were read from the store before they could be claimed. */
   readonly coldClaims: number;
+  /** Pops that asked for another delivery than their group's registration says. */
+  readonly conflationConflicts: number;
 }
 
 /** Structured log of the group; names are constants of the caller. */

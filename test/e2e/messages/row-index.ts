@@ -150,6 +150,7 @@ const SEMANTICS: readonly Row[] = [
   ['2.6', 'retryCount of a letter', delivery, 'the retry count before it was reset'],
   ['2.6', 'letters outlive retention', retention, 'a dead letter keeps its message'],
   ['2.7', 'stored value wins', conflation, 'keeps the stored policy and tells'],
+  ['2.7', 'conflicts are counted', delivery, 'differs from the registration is counted'],
   ['2.7', 'needs a group, no commit', conflation, 'is refused without a group'],
   [
     '2.7',
@@ -344,6 +345,12 @@ const QUEUES_AND_ERRORS: readonly Row[] = [
   ['9.3', 'detail', resources, 'sorts partitions by name'],
   ['9.3', 'depth', resources, 'without a group: exactly the fields'],
   ['9.3', 'depth of the worst group', resources, 'takes the worst named one'],
+  [
+    '9.3',
+    'depth, registered without cursor',
+    lastRows,
+    'a registered group without a cursor counts',
+  ],
   ['9.3', 'depth of a conflating group', lastRows, 'counts partitions as what is left to deliver'],
   ['9.3', 'sizes', resources, 'names bytes per partition'],
   ['9.3', '404', resources, '404 for an unknown queue'],

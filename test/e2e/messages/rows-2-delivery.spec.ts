@@ -193,6 +193,18 @@ describe('§2.7 row: last-value delivery', () => {
     expect(await letters(queue)).toMatchObject([{ transactionId: 'm2', retryCount: 1 }]);
   });
 
+  it('a request that differs from the registration is counted, an empty one too', async () => {
+    const { queue } = await claimed({}, 'm1');
+    const conflicts = async (): Promise<number> => {
+      const { text } = await broker.get('/metrics/prometheus');
+      return Number(/^queen_conflation_conflicts_total (\d+)$/m.exec(text)?.[1]);
+    };
+    const before = await conflicts();
+    await calls.pop(queue, { ...GROUP, conflation: false });
+    await calls.pop(queue, GROUP);
+    expect(await conflicts()).toBe(before + 1);
+  });
+
   it('one message per partition and pop, at most 64 of a call', async () => {
     const queue = freshQueue();
     const items = Array.from({ length: 66 }, (_, i) => ({ id: `${i}`, partition: `p${i}` }));

@@ -81,6 +81,16 @@ describe('§9.3 row: depth', () => {
     expect(await calls.depth(queue)).toMatchObject({ group: null, conflation: false });
   });
 
+  it('a registered group without a cursor counts as unread beside one that never registered', async () => {
+    const queue = freshQueue();
+    await calls.push(queue, 'a', 'b', 'c');
+    await calls.pop(queue, { consumerGroup: 'registered', subscriptionMode: 'new' });
+    const pinned = { consumerGroup: 'pinned', subscriptionMode: 'all', autoAck: true };
+    await calls.popPinned(queue, 'Default', pinned);
+    expect(await calls.depth(queue)).toMatchObject({ pending: 3, ready: 3 });
+    expect(await calls.depth(queue, 'pinned')).toMatchObject({ pending: 0 });
+  });
+
   it('of one group counts its leases alone, without a group those of all', async () => {
     const queue = freshQueue();
     await calls.push(queue, 'a', 'b', 'c');
