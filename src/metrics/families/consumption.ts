@@ -49,6 +49,12 @@ export function consumptionFamilies(groups: Groups, requests: RequestStages): re
       help: "Pops that asked for another delivery than their group's registration says.",
       read: () => sum(({ conflationConflicts }) => conflationConflicts),
     },
+    ...popFamilies(requests),
+  ];
+}
+
+function popFamilies(requests: RequestStages): readonly Family[] {
+  return [
     {
       kind: 'counter',
       name: 'queen_pop_targeted_total',
