@@ -16,7 +16,7 @@ import { appendedAt, cursorLag, lagSeconds, MAX_LAG_LOOKUPS } from '../reads/lag
 import { partitionUuidText, queuesOf } from '../reads/partition-identity.js';
 import { walkPartitions } from '../reads/partition-walk.js';
 import { jsonArray, jsonWith, Slices, sortInSlices } from '../reads/slices.js';
-import { isSuperseded } from '../reads/superseded-starts.js';
+import { isSuperseded } from '../machine/tables/settled.js';
 import { GroupSums, listRow } from './group-sums.js';
 
 /** One cursor with messages before it, or one of the group asked for. */

@@ -9,7 +9,7 @@ import type { QueueRow, Tables } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { appendedAt, cursorLag, lagSeconds, MAX_LAG_LOOKUPS } from '../reads/lag.js';
 import type { LagPlace } from '../reads/lag.js';
-import { isSuperseded } from '../reads/superseded-starts.js';
+import { isSuperseded } from '../machine/tables/settled.js';
 
 /** Behind this much a group counts as lagging. */
 const LAGGING_SECONDS = 300;

@@ -8,6 +8,7 @@ import { timestampText } from '../common/timestamp.js';
 import { encodeUtf8 } from '../common/utf8.js';
 import { NO_OFFSET } from '../machine/tables/dead-letter-row.js';
 import type { DeadLetterRow } from '../machine/tables/dead-letter-row.js';
+import { isSuperseded } from '../machine/tables/settled.js';
 import type { Group, GroupView, StoredMessage } from '../raft/index.js';
 import { lettersOfMessage, readLetter } from '../reads/dead-letters.js';
 import { letterMessage } from '../reads/letter-messages.js';
@@ -148,6 +149,7 @@ function writeGroups(
   const now = group.nowMicros();
   let isFirst = true;
   for (let c = partitions.firstCursor(at.slot); c >= 0; c = cursors.nextOnPartition(c)) {
+    if (isSuperseded(group.tables, c)) continue;
     if (!isFirst) out.ascii(',');
     isFirst = false;
     const lease = cursors.lease(c);

@@ -3,6 +3,7 @@
  * partition are read once and serve all its messages in a page.
  */
 import { timestampMillisText } from '../common/timestamp.js';
+import { isSuperseded } from '../machine/tables/settled.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { Tables } from '../machine/tables/tables.js';
 
@@ -32,6 +33,7 @@ export function partitionReaders(
   // Below 0 when it was deleted while the page was read: nobody reads it any more.
   const first = slot < 0 ? -1 : partitions.firstCursor(slot);
   for (let c = first; c >= 0; c = cursors.nextOnPartition(c)) {
+    if (isSuperseded(tables, c)) continue;
     const lease = cursors.lease(c);
     const live = lease >= 0 && leases.expiresAt(lease) > nowMicros;
     if (live) hasLiveLease = true;
@@ -83,6 +85,7 @@ export class ModeSurvey {
     // Below 0 when it was deleted while the page was read: nobody reads it any more.
     const first = slot < 0 ? -1 : partitions.firstCursor(slot);
     for (let c = first; c >= 0; c = cursors.nextOnPartition(c)) {
+      if (isSuperseded(this.tables, c)) continue;
       this.groups.add(cursors.groupId(c));
     }
   }

@@ -8,7 +8,7 @@ import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { walkPartitions } from '../reads/partition-walk.js';
 import type { Slices } from '../reads/slices.js';
-import { isSuperseded } from '../reads/superseded-starts.js';
+import { isSuperseded } from '../machine/tables/settled.js';
 
 interface PartitionDepth {
   readonly name: string;

@@ -4,7 +4,7 @@
  */
 import type { Tables } from '../machine/tables/tables.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
-import { isSuperseded } from './superseded-starts.js';
+import { isSuperseded } from '../machine/tables/settled.js';
 
 export interface PartitionStats {
   readonly total: number;

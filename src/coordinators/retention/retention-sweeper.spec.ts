@@ -9,6 +9,7 @@ import {
 } from '../../machine/commands/retention.js';
 import type { QueueOptions, TrimPartitionsCommand } from '../../machine/commands/index.js';
 import { COMMAND_HEADER } from '../../machine/commands/index.js';
+import { StartMode } from '../../machine/commands/catalogue.js';
 import { BinaryReader } from '../../common/binary-reader.js';
 import type { RetentionOptions } from './retention-sweeper.js';
 import { RetentionSweeper } from './retention-sweeper.js';
@@ -114,6 +115,33 @@ describe('rules', () => {
     const proposed = scene.trims.length;
     await scene.sweeper.round();
     expect(scene.trims).toHaveLength(proposed);
+  });
+
+  it.each<[string, StartMode, readonly number[], number]>([
+    ['to get all messages holds them', StartMode.All, [8], 0],
+    ['to get new messages settles no others', StartMode.New, [], 0],
+    ['to get new messages holds nothing', StartMode.New, [6], 6],
+  ])('the start of a group that is %s', async (_, mode, settled, logStart) => {
+    const scene = new Scene().filled({ retentionEnabled: true, completedRetentionSeconds: 5 });
+    scene.host.machine.register('pinned', { createQueue: false, contact: 'p', mode });
+    settled.forEach((messages, i) => scene.settled(`g${i}`, messages));
+    await scene.sweeper.round();
+    expect(scene.logStart).toBe(logStart);
+    if (mode === StartMode.New) return;
+    // The registered policy decides now.
+    scene.host.machine.register('pinned', { mode: StartMode.New });
+    await scene.sweeper.round();
+    expect(scene.logStart).toBe(8);
+  });
+
+  it('the start of a sink is nothing it committed', async () => {
+    const scene = new Scene().filled({
+      ...{ retentionEnabled: true, retentionSeconds: 25, retentionSinkHold: 'sink' },
+    });
+    const contact = { createQueue: false, contact: 'p', mode: StartMode.New };
+    scene.host.machine.register('sink', contact);
+    await scene.sweeper.round();
+    expect(scene.logStart).toBe(0);
   });
 
   it.each([

@@ -10,6 +10,7 @@ import type { PartitionTrim } from '../../machine/commands/index.js';
 import { TrimRule } from '../../machine/commands/index.js';
 import { AppendRowView } from '../../machine/tables/append-row.js';
 import { appendRange, keyBaseOffset } from '../../machine/tables/keyspaces.js';
+import { settledBy, settledByAll } from '../../machine/tables/settled.js';
 import type { QueueRow, Tables } from '../../machine/tables/tables.js';
 import type { RowView } from '../../reads/append-rows.js';
 import type { FirstAppends } from './first-appends.js';
@@ -50,23 +51,11 @@ export function mayBeDue(judged: Judged, slot: number): boolean {
   return settled >= (firsts.lastOffset(slot, id, logStart) ?? logStart);
 }
 
-/** Lowest committed offset of all cursors, -1 without a cursor. */
-function settledByAll(tables: Tables, slot: number): number {
-  const { cursors, partitions } = tables;
-  let cursor = partitions.firstCursor(slot);
-  let lowest = cursor < 0 ? -1 : Infinity;
-  for (; cursor >= 0; cursor = cursors.nextOnPartition(cursor)) {
-    lowest = Math.min(lowest, cursors.committed(cursor));
-  }
-  return lowest;
-}
-
 function sinkSettled(judged: Judged, slot: number): number {
   const { tables, queue, rules } = judged;
   if (rules.sink === null) return Infinity;
   const group = tables.names.group(queue.tenant, rules.sink.group);
-  const cursor = group === undefined ? -1 : tables.cursors.find(slot, group);
-  return cursor < 0 ? -1 : tables.cursors.committed(cursor);
+  return group === undefined ? -1 : settledBy(tables, slot, group);
 }
 
 /** Reads the oldest appends and says what goes; null when nothing does. */

@@ -14,6 +14,7 @@ import type {
   SealCursorsOutcome,
   TrimPartitionsOutcome,
 } from '../commands/index.js';
+import { StartMode } from '../commands/catalogue.js';
 import { KEYSPACE } from '../tables/keyspaces.js';
 import { implicitOptions } from './queues.js';
 
@@ -119,6 +120,16 @@ describe('a trim', () => {
     const harness = filled();
     offsets.forEach((offset, i) => settled(harness, `g${i}`, offset));
     expect(trim(harness, { rule: TrimRule.Completed }).trimmed).toBe(trimmed);
+  });
+
+  it('of completed appends and for a sink: a mere start has settled nothing', () => {
+    const harness = filled({ retentionSinkHold: 'archive' });
+    harness.register('archive', { createQueue: false, contact: 'p', mode: StartMode.New });
+    expect(trim(harness, { rule: TrimRule.Completed, unheldBelow: 4 }).trimmed).toBe(0);
+    expect(trim(harness, { rule: TrimRule.Age }).trimmed).toBe(0);
+    harness.push(['new']);
+    harness.ack({ group: 'archive', completed: [8] });
+    expect(trim(harness, { rule: TrimRule.Completed }).trimmed).toBe(1);
   });
 
   it.each<[string, TrimRule, number, number | null, number]>([

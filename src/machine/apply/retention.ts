@@ -19,6 +19,7 @@ import type {
 } from '../commands/retention.js';
 import { encodeGarbagePartition } from '../tables/garbage-partition.js';
 import { garbagePartitionKey } from '../tables/keyspaces.js';
+import { settledBy, settledByAll } from '../tables/settled.js';
 import type { QueueRow } from '../tables/tables.js';
 import type { ApplyContext, LivePartition } from './context.js';
 import { removeCursor } from './cursor-removal.js';
@@ -49,30 +50,18 @@ function mayTrim(context: ApplyContext, partition: LivePartition, trim: Partitio
   if (!asSeen || trim.next <= trim.logStart) return false;
   if (trim.next - 1 > partitions.lastOffset(slot)) return false;
   if (trim.rule === TrimRule.MaxWait) return true;
-  if (trim.rule === TrimRule.Completed && settledByAll(context, slot) < trim.next - 1) return false;
+  if (trim.rule === TrimRule.Completed && settledByAll(context.tables, slot) < trim.next - 1)
+    return false;
   return trim.next <= trim.unheldBelow || sinkSettled(context, partition) >= trim.next - 1;
-}
-
-/** Lowest committed offset of all cursors; below every offset when there is no cursor. */
-function settledByAll(context: ApplyContext, slot: number): number {
-  const { cursors, partitions } = context.tables;
-  let cursor = partitions.firstCursor(slot);
-  if (cursor < 0) return -1;
-  let lowest = Infinity;
-  for (; cursor >= 0; cursor = cursors.nextOnPartition(cursor)) {
-    lowest = Math.min(lowest, cursors.committed(cursor));
-  }
-  return lowest;
 }
 
 /** What the sink of the queue has committed here; above every offset when no sink is named. */
 function sinkSettled(context: ApplyContext, { slot, queue }: LivePartition): number {
-  const { names, cursors } = context.tables;
+  const { names } = context.tables;
   const { retentionSinkHold } = queue.options;
   if (retentionSinkHold === '') return Infinity;
   const group = names.group(queue.tenant, retentionSinkHold);
-  const cursor = group === undefined ? -1 : cursors.find(slot, group);
-  return cursor < 0 ? -1 : cursors.committed(cursor);
+  return group === undefined ? -1 : settledBy(context.tables, slot, group);
 }
 
 function moveStart(context: ApplyContext, slot: number, trim: PartitionTrim): void {
