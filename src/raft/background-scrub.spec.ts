@@ -3,7 +3,9 @@ import type { RowPage } from './group/ports.js';
 import { BackgroundScrub, type ScrubPace } from './background-scrub.js';
 import { WalDamageError, type ScrubOptions, type ScrubReport } from './wal/index.js';
 
-const PACE: ScrubPace = { bytesPerSecond: 1e9, rowsPerSecond: 1e9, storeEveryMs: 1 };
+const PACE: ScrubPace = {
+  ...{ bytesPerSecond: 1e9, pauseMs: 600_000, rowsPerSecond: 1e9, storeEveryMs: 1 },
+};
 const DAMAGE = {
   file: '/d/wal/1.seg',
   byteOffset: 77,
@@ -87,8 +89,26 @@ describe('background scrub', () => {
     expect(lines[0]).toEqual(['store scrubbed', { rows: 3 }]);
   });
 
+  it('reads the segments again after the pause, and not before', async () => {
+    for (const [pauseMs, again] of [
+      [1, true],
+      [600_000, false],
+    ] as const) {
+      let passes = 0;
+      const count = (): Promise<ScrubReport> => {
+        passes += 1;
+        return Promise.resolve(REPORT);
+      };
+      const { scrub } = scene(count, [], { ...PACE, pauseMs, storeEveryMs: 0 });
+      scrub.start();
+      await soon();
+      await scrub.stop();
+      expect([pauseMs, passes > 1]).toEqual([pauseMs, again]);
+    }
+  });
+
   it('is off at pace 0', async () => {
-    const pace = { bytesPerSecond: 0, rowsPerSecond: 1, storeEveryMs: 0 };
+    const pace = { ...PACE, bytesPerSecond: 0, storeEveryMs: 0 };
     const { scrub, asked } = scene(() => Promise.reject(new Error('asked')), [], pace);
     scrub.start();
     await soon();

@@ -8,8 +8,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { GroupLog, RowRange, StorePort } from './group/ports.js';
 import type { ScrubOptions, ScrubReport } from './wal/index.js';
 
-/** Between the end of one pass over the segments and the next. */
-const SEGMENT_PAUSE_MS = 600_000;
 /** Every key a store may hold. */
 const ALL_ROWS: RowRange = { gte: Uint8Array.of(0), lt: Uint8Array.of(0xff) };
 const SECOND_MS = 1000;
@@ -17,6 +15,8 @@ const SECOND_MS = 1000;
 export interface ScrubPace {
   /** Of sealed segments; 0 turns their scrub off. */
   readonly bytesPerSecond: number;
+  /** Between the end of one pass over the segments and the next. */
+  readonly pauseMs: number;
   readonly rowsPerSecond: number;
   /** Between two scrubs of the store; 0 turns them off. */
   readonly storeEveryMs: number;
@@ -40,9 +40,9 @@ export class BackgroundScrub {
   ) {}
 
   start(): void {
-    const { bytesPerSecond, storeEveryMs } = this.pace;
+    const { bytesPerSecond, pauseMs, storeEveryMs } = this.pace;
     this.running = Promise.all([
-      bytesPerSecond > 0 ? this.repeat(0, SEGMENT_PAUSE_MS, () => this.segments()) : null,
+      bytesPerSecond > 0 ? this.repeat(0, pauseMs, () => this.segments()) : null,
       storeEveryMs > 0 ? this.repeat(storeEveryMs, storeEveryMs, () => this.rows()) : null,
     ]);
   }

@@ -64,6 +64,7 @@ export function fileOptions(
     diskGate: { highPercent: storage.diskHighPct, lowPercent: storage.diskLowPct },
     scrub: {
       bytesPerSecond: share(storage.scrubBytesPerSecond, groups),
+      pauseMs: storage.scrubPauseMs,
       rowsPerSecond: share(storage.storeScrubRowsPerSecond, groups),
       storeEveryMs: storage.storeScrubEveryMs,
     },

@@ -107,4 +107,14 @@ export const storageVariables = {
     own: true,
     doc: 'Pace of the background check of sealed segments. 0 turns it off.',
   }),
+  scrubPauseMs: integer({
+    name: 'QUEEN_SCRUB_PAUSE_S',
+    fallback: 600,
+    min: 1,
+    outside: 'default',
+    unit: 's',
+    scale: SECOND_MS,
+    own: true,
+    doc: 'Time between the end of one check of the sealed segments and the next.',
+  }),
 };
