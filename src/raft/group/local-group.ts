@@ -196,10 +196,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   handBack(grant: GrantOutcome): void {
     if (this.role !== 'leader' || grant.ranges.length === 0) return;
     const bytes = this.parts.machine.commands.unclaim(grant);
-    this.intake.propose(bytes).catch((error: unknown) => {
-      // The lease then ends with its time; nothing is lost but an attempt.
-      this.parts.log.warn('grant was not handed back', { error: String(error) });
-    });
+    this.state.returns.track(this.intake.propose(bytes));
   }
 
   readBarrier(options: CallOptions): Promise<void> {

@@ -17,6 +17,7 @@ import { ReadPins } from './collector/read-pins.js';
 import { EventHub } from './event-hub.js';
 import type { GroupView, IdSpan, PayloadCipher, RecordPlace, StoredMessage } from './group.js';
 import { IdResolver, type ResolvedIds } from './id-resolver.js';
+import { LastReturns } from './last-returns.js';
 import { Maintenance } from './maintenance.js';
 import { MessageReader } from './message-reader.js';
 import type { PartitionPlace, GroupLog, IdIndexDriver, LogEntry, MachineParts } from './ports.js';
@@ -66,6 +67,7 @@ export class StateSide {
   readonly apply: ApplyLoop;
   readonly checkpointer: Checkpointer;
   readonly maintenance: Maintenance;
+  readonly returns: LastReturns;
   private readonly pins: ReadPins;
   private readonly reader: MessageReader;
   private readonly resolver: IdResolver;
@@ -77,6 +79,7 @@ export class StateSide {
     const { machine, rows, store, ids, wal, clock } = parts;
     const nowMs = (): number => clock.monotonicMicros() / 1000;
     const timed = parts.stages === undefined ? {} : { stages: parts.stages };
+    this.returns = new LastReturns(parts.log);
     this.pins = parts.pins ?? new ReadPins();
     this.tables = machine.tables;
     this.events = new EventHub(parts.log);
@@ -119,7 +122,7 @@ export class StateSide {
     this.resolver = new IdResolver(finder, ids);
     this.reader = new MessageReader({
       ...{ finder, appends, tail: this.tail, wal, pins: this.pins, cipher: parts.cipher ?? null },
-      damaged: (error) => hooks.failed(error),
+      damaged: (error) => this.returns.end(() => hooks.failed(error)),
     });
   }
 

@@ -13,6 +13,7 @@ export type Outcome = 'refused' | 'repaired' | 'found';
 
 const SCRUB_BYTES_PER_SECOND = 1e9;
 const SCRUB_WAIT_MS = 20_000;
+const STOP_WAIT_MS = 10_000;
 const CURE =
   /replace this node|restore a backup|rebuilt|Put back the files|move this file away|Start the/;
 
@@ -52,17 +53,26 @@ async function served(directory: string, ledger: Ledger, prng?: Prng): Promise<O
   }
   try {
     await checkGroup(opened.group, ledger, prng);
-    if (opened.group.status().role === 'stopped') return foundBy(opened, directory);
+    if (opened.group.status().role === 'stopped') return await foundBy(opened, directory);
     return 'repaired';
   } catch (error) {
     if (error instanceof BrokenPromise) throw new Unacceptable(`serves less: ${error.message}`);
-    return foundBy(opened, directory, error);
+    return await foundBy(opened, directory, error);
   } finally {
     await opened.close();
   }
 }
 
-function foundBy(opened: OpenedLocalGroup, directory: string, error?: unknown): Outcome {
+/** It stops once the pops that met the damage are handed back. */
+async function foundBy(
+  opened: OpenedLocalGroup,
+  directory: string,
+  error?: unknown,
+): Promise<Outcome> {
+  const end = performance.now() + STOP_WAIT_MS;
+  while (opened.group.status().role !== 'stopped' && performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
   const { role, failure } = opened.group.status();
   if (role !== 'stopped' || failure === null) {
     throw new Unacceptable(`serves on after ${error instanceof Error ? error.stack : error}`);
@@ -82,13 +92,16 @@ async function scrubbed(directory: string): Promise<Outcome> {
   };
   const opened = await openLocalGroup({
     ...groupOptions(directory),
-    scrub: { bytesPerSecond: SCRUB_BYTES_PER_SECOND, rowsPerSecond: 1, storeEveryMs: 0 },
+    scrub: {
+      ...{ bytesPerSecond: SCRUB_BYTES_PER_SECOND, pauseMs: SCRUB_WAIT_MS },
+      ...{ rowsPerSecond: 1, storeEveryMs: 0 },
+    },
     log: { info: note, warn: note, error: note },
   });
   const timer = setTimeout(() => passed(), SCRUB_WAIT_MS);
   try {
     await pass;
-    return opened.group.status().role === 'stopped' ? foundBy(opened, directory) : 'repaired';
+    return opened.group.status().role === 'stopped' ? await foundBy(opened, directory) : 'repaired';
   } finally {
     clearTimeout(timer);
     await opened.close();

@@ -169,10 +169,8 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     const leaseMs = (grant.expiresAt - this.nowMicros()) / 1000;
     const waitMs = Math.min(HAND_BACK_MAX_MS, Math.max(HAND_BACK_MIN_MS, leaseMs));
     const bytes = this.parts.machine.commands.unclaim(grant);
-    this.own.intake.submit(bytes, { deadlineMs: this.own.nowMs() + waitMs }).catch((error) => {
-      // The lease then ends with its time; nothing is lost but an attempt.
-      this.parts.log.warn('grant was not handed back', { error: String(error) });
-    });
+    const sent = this.own.intake.submit(bytes, { deadlineMs: this.own.nowMs() + waitMs });
+    this.own.state.returns.track(sent);
   }
 
   readBarrier(options: CallOptions): Promise<void> {
