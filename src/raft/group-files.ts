@@ -17,6 +17,7 @@ import type { GroupLog, LogEntry, MachineParts } from './group/ports.js';
 import { TailIndex } from './group/tail-index.js';
 import { readFigures, type GroupFigures } from './group-figures.js';
 import { openRepaired, type RepairPeers } from './log-repair.js';
+import { settleLostStore } from './lost-store.js';
 import { createMachineParts } from './machine-parts.js';
 import { CheckpointStore, MachineRows } from './row-ports.js';
 import { SegmentSealer } from './segment-sealer.js';
@@ -105,6 +106,7 @@ export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Pr
   const walLog = new WalLog(wal);
   const damaged: GroupFiles['damaged'] = { report: null };
   const { storeBufferBytes, idTableBits } = options;
+  await settleLostStore({ directory, wal, isAlone: options.adoptLocal !== true, log });
   const store = await Store.open({
     directory,
     onDamage: (error) => damaged.report?.(error),

@@ -1,13 +1,13 @@
 /** What the raft group and the readers may use of the store. */
 export { compareKeys, prefixRange, type KeyRange } from './byte-order.js';
-export { appliedIndexOf } from './checkpoint-record.js';
+export { appliedIndexOf, CHECKPOINT_FILE } from './checkpoint-record.js';
 export { CheckpointWriter, type CheckpointWriterOptions } from './checkpoint-writer.js';
 export { DiskGate, type DiskGateOptions, type DiskPressure, type DiskUsage } from './disk-gate.js';
 export { StoreDamageError, StoreWriteError, type Damage } from './errors.js';
 export { Overlay, type OverlayOptions } from './overlay.js';
 export type { FrozenLayer } from './overlay-layer.js';
 export { Rows, StoreView } from './rows.js';
-export { Store, type OpenReport, type StoreOptions } from './store.js';
+export { STORE_DIRECTORY, Store, type OpenReport, type StoreOptions } from './store.js';
 export type { StoreMeta } from './store-meta.js';
 export { syncDirectory } from './sync-directory.js';
 export { StoreSnapshot, type Row, type RowScan, type ScanOptions } from './store-snapshot.js';

@@ -50,7 +50,7 @@ export interface OpenReport {
   verifyMs: number;
 }
 
-const LEVEL_DIRECTORY = 'store';
+export const STORE_DIRECTORY = 'store';
 const CACHE_BYTES = 32 * 1024 * 1024;
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
 const TABLE_BYTES = 4 * 1024 * 1024;
@@ -74,7 +74,7 @@ export class Store {
    */
   static async open(options: StoreOptions): Promise<Store> {
     const { directory } = options;
-    const levelDirectory = join(directory, LEVEL_DIRECTORY);
+    const levelDirectory = join(directory, STORE_DIRECTORY);
     await mkdir(levelDirectory, { recursive: true });
     const start = performance.now();
     const known = await readCheckpoint(directory);
@@ -240,7 +240,7 @@ function readerOf(level: Level, options: StoreOptions): LevelReader {
     isReported = true;
     options.onDamage?.(error);
   };
-  return { level, directory: join(options.directory, LEVEL_DIRECTORY), reportDamage };
+  return { level, directory: join(options.directory, STORE_DIRECTORY), reportDamage };
 }
 
 async function openLevel(levelDirectory: string, options: StoreOptions): Promise<Level> {
@@ -276,12 +276,12 @@ async function readMeta(
   if (sealed === undefined) {
     if (required === 0) return undefined;
     const reason = `checkpoint ${required} was confirmed, the store holds none`;
-    throw new StoreDamageError({ file: join(directory, LEVEL_DIRECTORY), reason });
+    throw new StoreDamageError({ file: join(directory, STORE_DIRECTORY), reason });
   }
   const meta = decodeMeta(openRow(reader, META_KEY, sealed));
   if (meta === undefined) {
     const reason = 'the meta row has a format this build cannot read';
-    throw new StoreDamageError({ file: join(directory, LEVEL_DIRECTORY), reason });
+    throw new StoreDamageError({ file: join(directory, STORE_DIRECTORY), reason });
   }
   if (!Buffer.from(meta.storeId).equals(storeId)) {
     const reason = 'the checkpoint record and the store beside it are of different stores';
@@ -289,7 +289,7 @@ async function readMeta(
   }
   if (meta.checkpoint < required) {
     const reason = `checkpoint ${required} was confirmed, the store holds ${meta.checkpoint}`;
-    throw new StoreDamageError({ file: join(directory, LEVEL_DIRECTORY), reason });
+    throw new StoreDamageError({ file: join(directory, STORE_DIRECTORY), reason });
   }
   const record = known?.record;
   if (record !== undefined && meta.checkpoint === record.checkpoint && !agrees(meta, record)) {
