@@ -1,6 +1,7 @@
 /**
  * The life of the process: configuration, boot, listen, signals, exit codes (cluster.md §1.11, §2.9).
- * One FATAL line and exit 1 when the boot fails; exit 0 after a graceful stop. Signals are taken once.
+ * One FATAL line and exit 1 when the boot fails; exit 0 after a graceful stop; SIGABRT (134) after a fault
+ * that nobody caught. Signals are taken once.
  */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { BROKER_VERSION } from '../common/version.js';
@@ -20,6 +21,7 @@ export async function runProcess(): Promise<void> {
     const loaded = loadConfig(process.env);
     const { config } = loaded;
     logger = createLogger({ filter: config.logging.filter, json: config.logging.json });
+    abortOnPanic(logger);
     announce(logger, loaded);
     letYoungGenerationGrow();
     const app = await createApp(config, logger);
@@ -44,6 +46,15 @@ function announce(logger: Logger, loaded: LoadedConfig): void {
   if (!(threads >= MIN_POOL_THREADS)) {
     boot.error('the thread pool is too small: start through bin/queen.cjs', { threads });
   }
+}
+
+/** A fault that nobody caught may have left state half changed: nothing more is done with it (exit 134). */
+function abortOnPanic(logger: Logger): void {
+  process.on('uncaughtException', (error: unknown) => {
+    const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    logger.child('panic').error('core panic: aborting', { fatal: true, error: why });
+    process.abort();
+  });
 }
 
 /**
