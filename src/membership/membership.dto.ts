@@ -135,6 +135,7 @@ export const CONFLICTS = {
   ...refusal('not_a_member', 'node 5 is no member'),
   ...refusal('membership_changed', 'the membership moved while it was checked; ask again'),
   ...refusal('leader_changed', 'leadership moved; the change may still be committed'),
+  ...refusal('busy', 'too many writes wait for their majority; nothing was changed'),
   ...refusal('membership_invalid', 'the change was refused'),
   ...refusal('unsupported', 'this node was started without the raft protocol'),
 };

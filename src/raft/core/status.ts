@@ -27,6 +27,8 @@ export interface CoreStatus {
   readonly promotable: boolean;
   readonly mayCampaign: boolean;
   readonly snapshotPending: boolean;
+  /** On the leader: a membership entry is in the log that is not applied yet. */
+  readonly changePending: boolean;
   /** Target of the running transfer, 0 = none. */
   readonly transferee: NodeId;
   /** Follower: ticks since the leader was heard. */
@@ -56,6 +58,7 @@ export function statusOf(state: CoreState): CoreStatus {
     promotable: isPromotable(state),
     mayCampaign: state.mayCampaign,
     snapshotPending: log.snapshotPending(),
+    changePending: state.role === 'leader' && state.pendingChangeIndex > log.applied,
     transferee: state.transferee,
     electionElapsed: state.electionElapsed,
     pendingReads: state.reads.size,

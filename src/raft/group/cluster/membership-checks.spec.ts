@@ -26,14 +26,17 @@ interface World {
   /** Entries that learner 4 lacks; null = it has replicated nothing. */
   readonly lag?: number | null;
   readonly members?: Members;
+  /** The log holds a membership entry that is not committed. */
+  readonly pending?: boolean;
 }
 
-function situation({ silent = [], lag = 0, members: given = members() }: World): Situation {
+function situation(world: World): Situation {
+  const { silent = [], lag = 0, members: given = members(), pending = false } = world;
   const match = lag === null ? 0 : LAST - lag;
   const peers = ids(1, 2, 3, 4).map((id) => ({ id, match: id === 4 ? match : LAST }));
   return {
     members: given,
-    status: { lastIndex: LAST, peers } as unknown as CoreStatus,
+    status: { lastIndex: LAST, peers, changePending: pending } as unknown as CoreStatus,
     promoteMaxLag: 1_000,
     liveWithinMs: 2_000,
     ackMs: (id) => (silent.includes(id) ? Infinity : 50),
@@ -79,6 +82,14 @@ describe('a membership change', () => {
     ['removal of a learner', remove(4), { silent: [4] }, '-4'],
     ['removal of a stranger', remove(9), {}, 'done'],
     ['removal of this node', remove(1), {}, '-1'],
+    ['a new learner, another change uncommitted', learner(5), { pending: true }, 'in_flight'],
+    [
+      'the same voters, another change uncommitted',
+      voters([1, 2, 3]),
+      { pending: true },
+      'in_flight',
+    ],
+    ['removal of a stranger, another uncommitted', remove(9), { pending: true }, 'in_flight'],
   ])('%s', (_name, request, world, expected) => {
     expect(shown(request, world)).toBe(expected);
   });

@@ -37,6 +37,10 @@ const NONE: ReadonlyMap<NodeId, MemberAddress> = new Map();
 export function planChange(request: Change, situation: Situation): Plan {
   const { config } = situation.members;
   if (isJoint(config)) return planInJoint(request, config);
+  // Not even "it is so already" can be said while the log holds another membership.
+  if (situation.status.changePending) {
+    return no('in_flight', 'the last membership entry is not committed yet; ask again');
+  }
   switch (request.kind) {
     case 'add-learner':
       return planLearner(request, situation);

@@ -256,6 +256,9 @@ export class MembershipDesk implements MembershipControl {
     if (reason === 'pending-change') {
       return refused('in_flight', 'the last membership entry is not committed yet');
     }
+    if (reason === 'over-limit') {
+      return refused('busy', 'too many writes wait for their majority; nothing was changed');
+    }
     if (result.outcome === 'refused')
       return refused('leader_changed', `not possible now: ${reason}`);
     return refused('membership_invalid', `the change was refused: ${reason}`);

@@ -25,6 +25,7 @@ export function membershipView(port: MembershipViewPort, running: boolean): Memb
   const { config } = book;
   const leads = role.leads && !port.isStopped();
   const joint = isJoint(config);
+  const uncommitted = leads && status.changePending;
   return {
     nodeId: self,
     source: port.isStopped() ? 'stopped' : leads ? 'leader' : 'follower',
@@ -35,9 +36,9 @@ export function membershipView(port: MembershipViewPort, running: boolean): Memb
     learners: config.learners,
     joint: joint ? [config.outgoing, config.voters] : null,
     membershipIndex: book.index,
-    // A membership takes effect when its entry is applied, so the one shown is committed.
-    membershipCommitted: true,
-    changeInFlight: running || joint,
+    // The one shown is committed, for it takes effect when its entry is applied; the log may hold a next.
+    membershipCommitted: !uncommitted,
+    changeInFlight: running || joint || uncommitted,
     lastLogIndex: port.lastIndex(),
     committedIndex: status.commit,
     ...{ liveWithinMs, promoteMaxLag },
