@@ -59,11 +59,18 @@ class BrokerProcess {
   /** Times it ended to load a snapshot, and was started again as a watcher would. */
   reloads = 0;
 
+  private prefix: readonly string[] = [];
+
   constructor(
     private root: string,
     private env: Readonly<Record<string, string>>,
     readonly ports: NodePorts,
   ) {}
+
+  /** A command that becomes the node (nsenter, say), for the starts from now on. */
+  setPrefix(prefix: readonly string[]): void {
+    this.prefix = prefix;
+  }
 
   /** Where the build lies, for the starts from now on. */
   setRoot(root: string): void {
@@ -90,7 +97,9 @@ class BrokerProcess {
   }
 
   start(): void {
-    const child = spawn(process.execPath, [join(this.root, 'bin', 'queen.cjs')], {
+    const node = [process.execPath, join(this.root, 'bin', 'queen.cjs')];
+    const [command = '', ...args] = [...this.prefix, ...node];
+    const child = spawn(command, args, {
       env: { ...process.env, ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -147,6 +156,13 @@ class BrokerProcess {
         resolve(code);
       });
     });
+  }
+
+  /** Resolves with the exit code, or with the name of the signal that ended it. */
+  async endedBy(withinMs = 30_000): Promise<number | NodeJS.Signals | null> {
+    const { child } = this;
+    const code = await this.ended(withinMs);
+    return code ?? child?.signalCode ?? null;
   }
 
   killNow(): void {

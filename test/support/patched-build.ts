@@ -31,7 +31,9 @@ export async function patchedBuild(patches: readonly SourcePatch[]): Promise<Pat
     }
     await symlink(join(from, 'node_modules'), join(root, 'node_modules'));
     const options = JSON.parse(await readFile(join(from, '.swcrc'), 'utf8')) as Options;
-    for (const patch of patches) await apply(patch, { from, root, options });
+    const sources = new Map<string, string>();
+    for (const patch of patches) sources.set(patch.file, await patched(patch, from, sources));
+    for (const [file, source] of sources) await compile(file, source, { root, options });
   } catch (error) {
     await remove();
     throw error;
@@ -39,21 +41,28 @@ export async function patchedBuild(patches: readonly SourcePatch[]): Promise<Pat
   return { root, remove };
 }
 
-async function apply(
+async function patched(
   { file, find, replace }: SourcePatch,
-  place: { readonly from: string; readonly root: string; readonly options: Options },
+  from: string,
+  sources: ReadonlyMap<string, string>,
+): Promise<string> {
+  const source = sources.get(file) ?? (await readFile(join(from, 'src', file), 'utf8'));
+  if (source.split(find).length !== 2)
+    throw new Error(`the patch of ${file} does not fit: ${find}`);
+  return source.replace(find, () => replace);
+}
+
+async function compile(
+  file: string,
+  source: string,
+  place: { readonly root: string; readonly options: Options },
 ): Promise<void> {
-  const source = await readFile(join(place.from, 'src', file), 'utf8');
-  if (source.split(find).length !== 2) throw new Error(`the patch of ${file} does not fit`);
   const { exclude: _exclude, ...options } = place.options;
-  const { code } = await transform(
-    source.replace(find, () => replace),
-    {
-      ...options,
-      swcrc: false,
-      sourceMaps: false,
-      filename: file,
-    },
-  );
+  const { code } = await transform(source, {
+    ...options,
+    swcrc: false,
+    sourceMaps: false,
+    filename: file,
+  });
   await writeFile(join(place.root, 'dist', file.replace(/\.ts$/, '.js')), code);
 }
