@@ -4,6 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -13,6 +14,8 @@ import { FaultMesh, type Endpoint } from './fault-proxy.js';
 
 const TOKEN = 'test-token';
 const MAX_LOG_BYTES = 1024 * 1024;
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
 /** A received snapshot waits. */
 const EXIT_RELOAD = 75;
 
@@ -377,16 +380,13 @@ function raftEndpoints(ports: readonly NodePorts[]): Map<number, Endpoint> {
   return new Map(ports.map(({ raft }, i) => [i + 1, { host: '127.0.0.1', port: raft }]));
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
+/** Outside the range the kernel takes for outgoing connections: those would be in the way at a restart. */
+async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no port is free');
 }
 
 /** The first of `count` neighbouring ports that are all free. */
