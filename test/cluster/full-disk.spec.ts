@@ -76,69 +76,67 @@ async function expectServes(id: number): Promise<void> {
 
 const cases = (['follower', 'leader'] as const).map((role) => [role] as const);
 
-(CAN_MOUNT ? it : it.skip).each(cases)(
-  'a %s: 507, stopped at 100 %%, back with space',
-  async (role) => {
-    scene = await Scene.start({ env: ENV }, { payloadBytes: 25_000 });
-    const { cluster, ledger } = scene;
-    const id = await scene.follower();
-    for (let i = 0; i < 3; i += 1) expect((await push(id)).status).toBe(201);
-    await cluster.stop(id);
-    disk = await SmallDisk.under(cluster, id, DISK_MIB);
-    scene.start(id);
-    await cluster.ready(id);
-    if (role === 'leader') await makeLeader(id);
+it.each(cases)('a %s: 507, stopped at 100 %%, back with space', async (role) => {
+  if (!CAN_MOUNT) throw new Error('needs user namespaces: `unshare -rm` must work here');
+  scene = await Scene.start({ env: ENV }, { payloadBytes: 25_000 });
+  const { cluster, ledger } = scene;
+  const id = await scene.follower();
+  for (let i = 0; i < 3; i += 1) expect((await push(id)).status).toBe(201);
+  await cluster.stop(id);
+  disk = await SmallDisk.under(cluster, id, DISK_MIB);
+  scene.start(id);
+  await cluster.ready(id);
+  if (role === 'leader') await makeLeader(id);
 
-    // Past the high mark: its own clients only.
-    disk.fill(92);
-    await untilPush(id, 507);
-    expect(await push(id)).toMatchObject({ status: 507, code: 'storage_full' });
-    const put = await send(id, 'PUT', '/api/v1/kv/disk/key', { value: 1, forever: true });
-    expect(put).toMatchObject({ status: 507, code: 'storage_full' });
-    await expectServes(id);
-    expect(cluster.node(id).log).toMatch(/raft storage pressure changed.*full=true/);
-    const before = (await cluster.health(id))?.applied ?? 0;
-    const [other = 0] = scene.others(id);
-    expect((await push(other)).status).toBe(201);
-    ledger.start();
-    await ledger.written(WRITES);
-    await cluster.until(
-      async () => ((await cluster.health(id))?.applied ?? 0) > before + WRITES / 2,
-      {
-        withinMs: WITHIN_MS,
-        what: 'entries of other nodes to arrive on the full one',
-      },
-    );
-    expect((await cluster.health(id))?.status).toBe(200);
-
-    // Space returns.
-    disk.empty();
-    await untilPush(id, 201);
-    expect(cluster.node(id).log).toMatch(/raft storage pressure changed.*full=false/);
-
-    // Not one byte is left: it stops, stays up and says why; the others go on.
-    disk.fill(100);
-    await cluster.until(async () => (await cluster.health(id))?.role === 'stopped', {
+  // Past the high mark: its own clients only.
+  disk.fill(92);
+  await untilPush(id, 507);
+  expect(await push(id)).toMatchObject({ status: 507, code: 'storage_full' });
+  const put = await send(id, 'PUT', '/api/v1/kv/disk/key', { value: 1, forever: true });
+  expect(put).toMatchObject({ status: 507, code: 'storage_full' });
+  await expectServes(id);
+  expect(cluster.node(id).log).toMatch(/raft storage pressure changed.*full=true/);
+  const before = (await cluster.health(id))?.applied ?? 0;
+  const [other = 0] = scene.others(id);
+  expect((await push(other)).status).toBe(201);
+  ledger.start();
+  await ledger.written(WRITES);
+  await cluster.until(
+    async () => ((await cluster.health(id))?.applied ?? 0) > before + WRITES / 2,
+    {
       withinMs: WITHIN_MS,
-      what: 'the node to stop at 100 %',
-    });
-    expect((await cluster.health(id))?.status).toBe(503);
-    expect((await cluster.health(id))?.apply.failure).toMatchObject({
-      class: 'NODE-LOCAL',
-      error: expect.stringMatching(/ENOSPC|[Nn]o space left/) as string,
-    });
-    expect((await push(id)).status).toBe(503);
-    expect(cluster.node(id).isRunning).toBe(true);
-    await cluster.leader(scene.others(id), WITHIN_MS);
-    await ledger.written(WRITES);
+      what: 'entries of other nodes to arrive on the full one',
+    },
+  );
+  expect((await cluster.health(id))?.status).toBe(200);
 
-    // The volume grew: a restart is all.
-    disk.empty();
-    await cluster.stop(id);
-    scene.start(id);
-    await cluster.ready(id);
-    await ledger.written(WRITES);
-    await untilPush(id, 201);
-    process.stdout.write(`full disk of a ${role}: ${await scene.finish()}\n`);
-  },
-);
+  // Space returns.
+  disk.empty();
+  await untilPush(id, 201);
+  expect(cluster.node(id).log).toMatch(/raft storage pressure changed.*full=false/);
+
+  // Not one byte is left: it stops, stays up and says why; the others go on.
+  disk.fill(100);
+  await cluster.until(async () => (await cluster.health(id))?.role === 'stopped', {
+    withinMs: WITHIN_MS,
+    what: 'the node to stop at 100 %',
+  });
+  expect((await cluster.health(id))?.status).toBe(503);
+  expect((await cluster.health(id))?.apply.failure).toMatchObject({
+    class: 'NODE-LOCAL',
+    error: expect.stringMatching(/ENOSPC|[Nn]o space left/) as string,
+  });
+  expect((await push(id)).status).toBe(503);
+  expect(cluster.node(id).isRunning).toBe(true);
+  await cluster.leader(scene.others(id), WITHIN_MS);
+  await ledger.written(WRITES);
+
+  // The volume grew: a restart is all.
+  disk.empty();
+  await cluster.stop(id);
+  scene.start(id);
+  await cluster.ready(id);
+  await ledger.written(WRITES);
+  await untilPush(id, 201);
+  process.stdout.write(`full disk of a ${role}: ${await scene.finish()}\n`);
+});

@@ -62,8 +62,7 @@ function thaw(ids: readonly number[]): void {
 }
 
 /** The leader's view counts this member as live, or not any more. */
-async function untilLive(id: number, live: boolean): Promise<void> {
-  const { leader } = await theTwo();
+async function untilLive(leader: number, id: number, live: boolean): Promise<void> {
   await cluster.until(
     async () => {
       const { members } = await calls.show(leader);
@@ -178,7 +177,7 @@ describe('three voters and a learner', () => {
     const { leader, follower } = await theTwo();
     freeze([4]);
     try {
-      await untilLive(4, false);
+      await untilLive(leader, 4, false);
       const silent = await calls.call(follower, 'POST', '/promote', { ids: [4] });
       expect(silent).toEqual({ status: 409, body: refusal('learner_behind') });
       await calls.push(leader, 10);
@@ -284,7 +283,7 @@ describe('nodes that are frozen or gone', () => {
     const { leader, follower } = await theTwo();
     const dead = cluster.ids.find((id) => id !== leader && id !== follower) ?? 0;
     await cluster.stop(dead, 'SIGKILL');
-    await untilLive(dead, false);
+    await untilLive(leader, dead, false);
     const refused = { status: 409, body: refusal('no_quorum') };
     expect(await calls.call(follower, 'DELETE', `/members/${follower}`)).toEqual(refused);
     const body = { voters: [leader, dead], force: true };
