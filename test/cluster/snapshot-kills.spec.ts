@@ -91,8 +91,8 @@ it('the receiver dies at every step of taking and loading it', async () => {
       scene.start(away);
     }
     await cluster.ready(away, WITHIN_MS);
-    // Exit 75 came before, or after, and never without need.
-    expect(cluster.node(away).reloads - reloads).toBeGreaterThan(0);
+    // Once the marker is there, the next start loads it: 75 is not needed any more.
+    if (step !== 'committed') expect(cluster.node(away).reloads).toBeGreaterThan(reloads);
     if (isDone) break;
   }
   expect(died).toEqual(expect.arrayContaining([...RECEIVE_STEPS, 'install-1', 'install-8']));
