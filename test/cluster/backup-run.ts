@@ -1,0 +1,164 @@
+/**
+ * `queen backup` of a node that is written to all the time: writers push batches at an even rate over many
+ * partitions while the command copies the state. Afterwards the backup is restored and loaded; its digest
+ * must be that of the source at the backup's index, which the source's own log tells: it is replayed from
+ * its first entry. Told is also how long the slowest push waited, without and with a backup under way.
+ */
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { readBackup } from '../../src/raft/snapshot/restore.js';
+import { ClusterProcesses, pause } from '../support/cluster-processes.js';
+import { replayedState } from '../support/replayed-state.js';
+import { SINGLE } from './operations/damage-scene.js';
+
+const PARTITIONS = 64;
+const PAYLOAD = 'x'.repeat(200);
+const ATTEMPT_MS = 60_000;
+/** Everything but the log is left out: the state is to come from its entries alone. */
+const BESIDE_THE_LOG = ['store', 'checkpoint', 'ids', 'lock', 'analytics'];
+
+export interface BackupLoad {
+  readonly perSecond: number;
+  readonly batch: number;
+  /** Before the backup, and again after it. */
+  readonly seconds: number;
+}
+
+export interface BackupReport {
+  readonly pushed: number;
+  readonly perSecond: number;
+  /** Slowest push, ms. */
+  readonly slowestBeforeMs: number;
+  readonly slowestDuringMs: number;
+  /** The 99th of a hundred, ms. */
+  readonly p99BeforeMs: number;
+  readonly p99DuringMs: number;
+  readonly backupSeconds: number;
+  readonly index: number;
+  readonly sourceDigest: string | null;
+  readonly backupDigest: string;
+  readonly restoredDigest: string;
+}
+
+class Writers {
+  pushed = 0;
+  private running = true;
+  private tookMs: number[] = [];
+  private number = 0;
+  private failure: unknown = null;
+  private readonly open = new Set<Promise<void>>();
+
+  constructor(
+    private readonly url: string,
+    private readonly load: BackupLoad,
+  ) {}
+
+  /** Pushes leave at their time, answered or not. Resolves when all are answered. */
+  async run(): Promise<void> {
+    const everyMs = (1_000 * this.load.batch) / this.load.perSecond;
+    for (let nextMs = performance.now(); this.running && this.failure === null; nextMs += everyMs) {
+      if (nextMs > performance.now()) await pause(nextMs - performance.now());
+      const one = this.push().catch((error: unknown) => {
+        this.failure = error;
+      });
+      this.open.add(one);
+      void one.then(() => this.open.delete(one));
+    }
+    await Promise.all(this.open);
+    if (this.failure !== null) throw new Error('a push failed', { cause: this.failure });
+  }
+
+  stop(): void {
+    this.running = false;
+  }
+
+  /** Of the pushes answered since the last call, ascending. */
+  take(): number[] {
+    const taken = this.tookMs.sort((a, b) => a - b);
+    this.tookMs = [];
+    return taken;
+  }
+
+  private async push(): Promise<void> {
+    const items = Array.from({ length: this.load.batch }, () => {
+      this.number += 1;
+      const partition = `p${this.number % PARTITIONS}`;
+      const transactionId = `t-${this.number}`;
+      return { queue: 'load', partition, transactionId, payload: PAYLOAD };
+    });
+    const fromMs = performance.now();
+    const response = await fetch(`${this.url}/api/v1/push`, {
+      method: 'POST',
+      body: JSON.stringify({ items }),
+      signal: AbortSignal.timeout(ATTEMPT_MS),
+    });
+    await response.text();
+    if (response.status !== 201) throw new Error(`a push was answered ${response.status}`);
+    this.tookMs.push(performance.now() - fromMs);
+    this.pushed += items.length;
+  }
+}
+
+export async function backupUnderLoad(load: BackupLoad): Promise<BackupReport> {
+  // The log keeps everything, so that the source's state at any index can be made again.
+  const env = { ...SINGLE, QUEEN_RAFT_LOG_KEEP: '1000000000' };
+  const cluster = await ClusterProcesses.start({ size: 1, env });
+  try {
+    await cluster.ready(1);
+    return await measured(cluster, load);
+  } finally {
+    await cluster.remove();
+  }
+}
+
+async function measured(cluster: ClusterProcesses, load: BackupLoad): Promise<BackupReport> {
+  const copy = join(cluster.directory, 'backup');
+  const writers = new Writers(cluster.url(1), load);
+  const startMs = performance.now();
+  const writing = writers.run();
+  await pause(load.seconds * 1_000);
+  const before = writers.take();
+  const backupMs = performance.now();
+  const made = await cluster.node(1).command(['backup', '--to', copy, '--url', cluster.url(1)]);
+  const endMs = performance.now();
+  const during = writers.take();
+  if (made.code !== 0) throw new Error(made.output);
+  await pause(load.seconds * 1_000);
+  writers.stop();
+  const spanSeconds = (performance.now() - startMs) / 1_000;
+  await writing;
+  await cluster.stop(1, 'SIGKILL');
+  const { appliedIndex: index, digest: backupDigest } = await readBackup(copy);
+  const { digestAt } = await replayedState(logOf(cluster), index);
+  return {
+    ...{ pushed: writers.pushed, perSecond: writers.pushed / spanSeconds },
+    ...{ slowestBeforeMs: before.at(-1) ?? 0, slowestDuringMs: during.at(-1) ?? 0 },
+    ...{ p99BeforeMs: percentile(before), p99DuringMs: percentile(during) },
+    ...{ backupSeconds: (endMs - backupMs) / 1_000, index },
+    ...{ sourceDigest: digestAt, backupDigest, restoredDigest: await restored(cluster, copy) },
+  };
+}
+
+function percentile(ascending: readonly number[]): number {
+  return ascending[Math.floor(ascending.length * 0.99)] ?? 0;
+}
+
+/** A copy of the source's directory with nothing but its log. */
+function logOf(cluster: ClusterProcesses): string {
+  const directory = join(cluster.directory, 'log');
+  cpSync(cluster.directoryOf(1), directory, { recursive: true });
+  for (const name of BESIDE_THE_LOG)
+    rmSync(join(directory, name), { recursive: true, force: true });
+  return directory;
+}
+
+async function restored(cluster: ClusterProcesses, copy: string): Promise<string> {
+  await cluster.wipe(1);
+  const made = await cluster.node(1).command(['restore', '--from', copy]);
+  if (made.code !== 0) throw new Error(made.output);
+  const { digest } = await replayedState(cluster.directoryOf(1));
+  // And it serves.
+  cluster.node(1).start();
+  await cluster.ready(1);
+  return digest;
+}
