@@ -12,6 +12,8 @@ export class ApplyFailureDto {
   @ApiProperty({ type: 'string' }) readonly error!: string;
   @ApiProperty(COUNT) readonly index!: number;
   @ApiProperty(COUNT) readonly term!: number;
+  @ApiProperty({ ...COUNT, required: false, description: 'Raft group, where there are several.' })
+  readonly group?: number;
 }
 
 @ApiExtraModels(ApplyFailureDto)

@@ -14,6 +14,8 @@ export interface ApplyFailure {
   readonly error: string;
   readonly index: number;
   readonly term: number;
+  /** Raft group, where a process has several. */
+  readonly group?: number;
 }
 
 /** The `raft` block: group 0, with what decides readiness combined over all groups. */
@@ -68,7 +70,9 @@ export class Readiness {
       kinds: first.kinds,
       apply: {
         failure: firstFailure(all),
-        skipped: all.flatMap(({ skipped }) => skipped ?? []),
+        skipped: all.flatMap(({ skipped }, group) =>
+          (skipped ?? []).map((one) => ({ ...placeOf(group, all), ...one })),
+        ),
       },
     };
   }
@@ -97,10 +101,16 @@ function oldestQuorum(all: readonly GroupStatus[]): number | null {
   return oldest;
 }
 
+/** Which group it is, where a process has several. */
+function placeOf(group: number, all: readonly GroupStatus[]): { readonly group?: number } {
+  return all.length === 1 ? {} : { group };
+}
+
 function firstFailure(all: readonly GroupStatus[]): ApplyFailure | null {
-  const failed = all.find((status) => status.failure !== null);
+  const group = all.findIndex((status) => status.failure !== null);
+  const failed = all[group];
   if (failed === undefined || failed.failure === null) return null;
   // A stopped group stays in the term it stopped in.
   const unknown = { command: null, digest: null, effect: null, term: failed.term };
-  return { ...unknown, ...failed.failure };
+  return { ...placeOf(group, all), ...unknown, ...failed.failure };
 }

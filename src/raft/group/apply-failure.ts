@@ -71,13 +71,14 @@ export function payloadDigest(payload: Uint8Array): string {
 /** The log line: class and, where it helps, the setting that passes over the entry. */
 export function failureLine(
   { class: kind, index, digest }: ApplyFailure,
-  /** A single-node broker passes over nothing. */
-  canSkip = true,
+  /** Raft group of a cluster; null: a single-node broker, which passes over nothing. */
+  group: number | null,
 ): string {
   const head = `APPLY FAILED at entry ${index}: ${kind}`;
-  if (!canSkip) return `${head}; start a fixed release, or restore a backup`;
+  if (group === null) return `${head}; start a fixed release, or restore a backup`;
   if (kind !== DETERMINISTIC) return `${head}; repair this node or replace it`;
-  const setting = `QUEEN_RAFT_APPLY_SKIP=${index}:${digest}`;
+  const place = group === 0 ? '' : `g${group}/`;
+  const setting = `QUEEN_RAFT_APPLY_SKIP=${place}${index}:${digest}`;
   return `${head}; every node stops here. To pass over it start EVERY node with ${setting}`;
 }
 

@@ -329,7 +329,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.state.checkpointer.freeze();
     const failure = applyFailureOf(entry, error);
     this.parts.stopNotes?.applyFailed(failure);
-    this.parts.log.error(failureLine(failure, false), { ...failure });
+    this.parts.log.error(failureLine(failure, null), { ...failure });
     this.poison(failure);
   }
 

@@ -353,7 +353,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     this.own.state.checkpointer.freeze();
     const failure = failures.applyFailureOf(entry, error);
     this.notes.applyFailed(failure);
-    this.parts.log.error(failures.failureLine(failure), { ...failure });
+    this.parts.log.error(failures.failureLine(failure, this.parts.id), { ...failure });
     this.poison(failure);
   }
 
