@@ -3,7 +3,7 @@ import type { Prng } from '../../src/common/prng.js';
 import type { PoppedBatch } from './pop-batches.js';
 import { between, type GroupName } from './scenario.js';
 
-export type AckAction = 'complete' | 'prefix' | 'failed' | 'retry' | 'abandon';
+export type AckAction = 'complete' | 'prefix' | 'failed' | 'retry' | 'abandon' | 'dlq';
 
 /** Percent, in the order of the actions below. */
 const WEIGHTS: Readonly<Record<GroupName, readonly number[]>> = {
@@ -30,6 +30,11 @@ export function drawPlan(group: GroupName, batch: PoppedBatch, random: Prng): Ac
   return { action, at };
 }
 
+/** A message is refused in some way. */
+export function isSignal({ action }: AckPlan): boolean {
+  return action === 'failed' || action === 'retry' || action === 'dlq';
+}
+
 export interface Acknowledgment {
   readonly transactionId: string;
   readonly partitionId: string;
@@ -44,8 +49,7 @@ export function acknowledgmentsOf(batch: PoppedBatch, plan: AckPlan): readonly A
   });
   const completed = ids.slice(0, plan.at).map((id) => item(id, 'completed'));
   const signalled = ids[plan.at];
-  const hasSignal = plan.action === 'failed' || plan.action === 'retry';
-  return hasSignal && signalled !== undefined
+  return isSignal(plan) && signalled !== undefined
     ? [...completed, item(signalled, plan.action)]
     : completed;
 }

@@ -3,8 +3,9 @@
  * again, as a client would; what came of it decides what may be delivered again.
  */
 import { sleep } from '../bench/http/server-process.js';
-import { acknowledgmentsOf, drawPlan, type AckPlan } from './ack-plan.js';
+import { acknowledgmentsOf, drawPlan, isSignal, type AckPlan } from './ack-plan.js';
 import { CrashClient } from './client.js';
+import type { OffsetSpan } from './group-cursor.js';
 import { popBatches, type PoppedBatch } from './pop-batches.js';
 import { between, type GroupName, type WorkerParts } from './scenario.js';
 
@@ -22,6 +23,9 @@ export interface AckedItem {
   readonly success: boolean;
   readonly dlq: boolean;
 }
+
+/** Whether retention may have taken these offsets of a partition. */
+export type MayBeGone = (partition: string, span: OffsetSpan) => boolean;
 
 export interface Held {
   readonly batch: PoppedBatch;
@@ -65,12 +69,14 @@ export function noteDeliveries(
   batches: readonly PoppedBatch[],
   pop: { readonly group: string; readonly sentAtMs: number; readonly leaseMs: number },
   { ledger }: Pick<WorkerParts, 'ledger'>,
+  mayBeGone: MayBeGone = () => false,
 ): void {
   const answeredAtMs = performance.now();
   const { group, sentAtMs, leaseMs } = pop;
   for (const { partition, first, last, leaseId } of batches) {
     const delivery = { first, last, leaseId, sentAtMs, answeredAtMs, leaseMs };
-    ledger.cursor(group, partition).deliver(delivery);
+    const isGone = (span: OffsetSpan): boolean => mayBeGone(partition, span);
+    ledger.cursor(group, partition).deliver(delivery, isGone);
   }
 }
 
@@ -95,13 +101,13 @@ export async function acknowledge(
   const { held, plan, group } = ack;
   const { batch } = held;
   const cursor = ledger.cursor(group, batch.partition);
-  const isSignal = plan.action === 'failed' || plan.action === 'retry';
+  const refuses = isSignal(plan);
   const acknowledgments = acknowledgmentsOf(batch, plan);
   const isWhole = plan.at === batch.ids.length;
   const body = JSON.stringify({ consumerGroup: group, acknowledgments });
   cursor.attempt(
-    batch.first + (plan.action === 'failed' ? plan.at : plan.at - 1),
-    isSignal || isWhole,
+    batch.first + (plan.action === 'failed' || plan.action === 'dlq' ? plan.at : plan.at - 1),
+    refuses || isWhole,
   );
   for (let tries = 1; tries <= MAX_ACK_TRIES; tries += 1) {
     const answer = await client.call('POST', '/api/v1/ack/batch', body);
@@ -110,8 +116,11 @@ export async function acknowledge(
       if (items.every(({ success }) => success)) {
         const deadLettered = items.some(({ dlq }) => dlq);
         ledger.counts.acks += 1;
-        if (isSignal) ledger.counts.nacks += 1;
-        if (deadLettered) ledger.counts.deadLetters += 1;
+        if (refuses) ledger.counts.nacks += 1;
+        if (deadLettered) {
+          ledger.counts.deadLetters += 1;
+          ledger.letters.add(batch.ids[plan.at] ?? '');
+        }
         cursor.settle(batch.first + plan.at - 1 + (deadLettered ? 1 : 0));
         if (isWhole) cursor.released = body;
       } else {

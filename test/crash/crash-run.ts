@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { Prng } from '../../src/common/prng.js';
 import { brokerCommand, freePort, ServerProcess, sleep } from '../bench/http/server-process.js';
 import { Auditor } from './audit.js';
+import { BriefTraffic, isBriefTime } from './brief-traffic.js';
+import { collectedIn, type Collected } from './collected.js';
 import { runConsumer } from './consumer.js';
 import { Gate } from './gate.js';
 import { Ledger } from './ledger.js';
@@ -38,6 +40,8 @@ export interface CrashOutcome {
   readonly bootKills: number;
   readonly slowestBootMs: number;
   readonly directory: string;
+  readonly brief: BriefTraffic;
+  readonly collected: Collected;
 }
 
 export class CrashRun {
@@ -58,30 +62,40 @@ export class CrashRun {
 
   async run(): Promise<CrashOutcome> {
     this.port = await freePort();
+    const brief = new BriefTraffic(
+      this.port,
+      this.gate,
+      new Prng(this.options.seed + 1),
+      this.ledger.violations,
+    );
+    let collected: Collected = { unlinked: 0, rewritten: 0 };
     let workers: Promise<unknown> = Promise.resolve();
     try {
       await this.boot();
-      workers = this.startWorkers();
+      await brief.configure();
+      workers = Promise.all([this.startWorkers(), this.watched(brief.workers())]);
       const auditor = new Auditor(this.port, this.ledger, this.random);
-      while (this.kills < this.options.kills) await this.killOnce(auditor);
+      while (this.kills < this.options.kills) await this.killOnce(auditor, brief);
       this.gate.end();
       await workers;
       this.throwWorkerError();
       await auditor.readWhole();
       await auditor.drain(this.gate);
+      await brief.audit();
     } finally {
       this.gate.end();
       await this.server?.kill();
       await workers;
+      collected = collectedIn(this.logFile);
       const { violations } = this.ledger;
       const isKept = this.options.keep === true && violations.count > 0;
       if (!isKept) rmSync(this.directory, { recursive: true, force: true });
     }
     const { ledger, kills, bootKills, slowestBootMs, directory } = this;
-    return { ledger, kills, bootKills, slowestBootMs, directory };
+    return { ledger, kills, bootKills, slowestBootMs, directory, brief, collected };
   }
 
-  private async killOnce(auditor: Auditor): Promise<void> {
+  private async killOnce(auditor: Auditor, brief: BriefTraffic): Promise<void> {
     const loadMs = this.drawLoadMs();
     await sleep(loadMs);
     await this.server?.kill();
@@ -96,6 +110,7 @@ export class CrashRun {
     else await auditor.readGrowth();
     await auditor.probeDedup();
     await auditor.probeAcks();
+    await brief.audit();
     const { acknowledgedMessages, counts, violations } = this.ledger;
     this.options.say?.(
       `kill ${this.kills} after ${loadMs} ms: ready in ${bootMs.toFixed(0)} ms, ${acknowledgedMessages} ` +
@@ -133,13 +148,21 @@ export class CrashRun {
     return brokerCommand({
       directory: join(this.directory, 'data'),
       port: this.port,
-      logFile: join(this.directory, 'broker.log'),
+      logFile: this.logFile,
       env: {
+        // Its lines tell what the collector of log segments did.
+        LOG_LEVEL: 'info',
+        QUEEN_LOG_JSON: 'true',
+        RETENTION_INTERVAL: '50',
         QUEEN_RAFT_DURABLE_EVERY_MS: checkpointMs,
         QUEEN_RAFT_SEGMENT_BYTES: String(1024 * 1024),
         QUEEN_RAFT_LOG_KEEP: '200',
       },
     });
+  }
+
+  private get logFile(): string {
+    return join(this.directory, 'broker.log');
   }
 
   private startWorkers(): Promise<unknown> {
@@ -149,6 +172,7 @@ export class CrashRun {
       ledger,
       gate,
       random: new Prng(random.nextUint32()),
+      isResting: isBriefTime,
     });
     const workers = [
       ...Array.from({ length: PRODUCERS }, (_, i) => runProducer(i, parts())),
@@ -156,6 +180,10 @@ export class CrashRun {
         Array.from({ length: CONSUMERS_PER_GROUP }, () => runConsumer(group, parts())),
       ),
     ];
+    return this.watched(workers);
+  }
+
+  private watched(workers: readonly Promise<void>[]): Promise<unknown> {
     return Promise.all(
       workers.map((worker) =>
         worker.catch((error: unknown) => {
@@ -171,14 +199,42 @@ export class CrashRun {
 }
 
 export function outcomeText(outcome: CrashOutcome): string {
-  const { ledger, kills, bootKills, slowestBootMs } = outcome;
+  const { ledger, kills, bootKills, slowestBootMs, brief, collected } = outcome;
   const { counts, violations } = ledger;
   return [
     `${kills} kills (${bootKills} while booting), slowest boot ${slowestBootMs.toFixed(0)} ms`,
     `${ledger.acknowledgedMessages} messages acknowledged in ${ledger.allLogs().length} partitions, ` +
       `${ledger.redelivered} deliveries of one seen before`,
     JSON.stringify(counts),
+    `with retention: ${brief.ledger.acknowledgedMessages} messages acknowledged, ${brief.cutOff} found cut ` +
+      `off, ${brief.lettersSeen} dead letters; ${collected.unlinked} log segments unlinked, ` +
+      `${collected.rewritten} rewritten`,
+    JSON.stringify(brief.ledger.counts),
     `${violations.count} violations`,
     ...violations.kept,
   ].join('\n');
+}
+
+export function outcomeTable(outcome: CrashOutcome): string {
+  const { ledger, kills, bootKills, slowestBootMs, brief, collected } = outcome;
+  const rows: readonly (readonly [string, number])[] = [
+    ['kills', kills],
+    ['… while booting', bootKills],
+    ['slowest boot, ms', Math.round(slowestBootMs)],
+    ['messages acknowledged', ledger.acknowledgedMessages],
+    ['acks', ledger.counts.acks],
+    ['pushes answered as duplicates', ledger.counts.duplicates],
+    ['dedup probes', ledger.counts.dedupProbes],
+    ['ack probes', ledger.counts.ackProbes],
+    ['messages read by audits', ledger.counts.auditedMessages],
+    ['with retention: messages acknowledged', brief.ledger.acknowledgedMessages],
+    ['… cut off, as audits found', brief.cutOff],
+    ['… dead letters, all with their messages', brief.lettersSeen],
+    ['… dedup probes', brief.ledger.counts.dedupProbes],
+    ['log segments unlinked', collected.unlinked],
+    ['log segments rewritten', collected.rewritten],
+    ['violations', ledger.violations.count],
+  ];
+  const lines = rows.map(([what, number]) => `| ${what} | ${number} |`);
+  return ['| what | number |', '| --- | --- |', ...lines].join('\n');
 }

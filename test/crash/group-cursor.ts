@@ -17,6 +17,11 @@ export interface Delivery {
   readonly leaseMs: number;
 }
 
+export interface OffsetSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
 export class GroupCursor {
   settled = -1;
   private attempted = -1;
@@ -31,14 +36,15 @@ export class GroupCursor {
     private readonly violations: ViolationLog,
   ) {}
 
-  deliver(delivery: Delivery): void {
+  deliver(delivery: Delivery, mayBeGone: (span: OffsetSpan) => boolean = () => false): void {
     const { first, last, leaseId, sentAtMs, answeredAtMs, leaseMs } = delivery;
     const where = `${this.name} ${first}..${last}`;
     this.released = null;
     if (first <= this.settled) {
       this.violations.add(`${where}: delivered again, settled is ${this.settled}`);
     }
-    if (first > this.attempted + 1) {
+    const next = this.attempted + 1;
+    if (first > next && !mayBeGone({ from: next, to: first - 1 })) {
       this.violations.add(`${where}: skipped, attempted is ${this.attempted}`);
     }
     if (this.held !== null && answeredAtMs < this.held.untilMs) {

@@ -25,6 +25,22 @@ describe('ledger', () => {
     expect(found()).toEqual([]);
   });
 
+  it('knows what retention may take', () => {
+    const log = ledger.log('p');
+    log.acknowledge('1-0', 0, 'm0');
+    log.sentAt(0, 1000);
+    log.acknowledge('1-1', 1, 'm1');
+    log.sentAt(1, 3000);
+    expect(log.isSentBefore({ from: 0, to: 0 }, 2000)).toBe(true);
+    expect(log.isSentBefore({ from: 0, to: 1 }, 2000)).toBe(false);
+    ledger.cursor('g', 'p').deliver({ ...delivery, first: 1, last: 1 }, () => true);
+    log.observe('1-1', 1, 'audit');
+    log.checkRange({ start: 1, end: 2 }, 'audit');
+    expect(found()).toEqual([]);
+    log.checkRange({ start: 1, end: 1 }, 'audit');
+    expect(found()).toHaveLength(1);
+  });
+
   it.each([
     [
       'a lost message',
@@ -90,6 +106,10 @@ describe('ledger', () => {
         cursor.deliver({ ...delivery, first: 0, last: 3 });
         cursor.deliver({ ...delivery, first: 0, last: 3, leaseId: 'other' });
       },
+    ],
+    [
+      'a skipped message that retention may not have taken',
+      (): void => ledger.cursor('g', 'p').deliver({ ...delivery, first: 1, last: 2 }, () => false),
     ],
     ['a group that is stuck', (): void => ledger.cursor('g', 'p').checkAttempted(0)],
     ['a message never delivered', (): void => ledger.cursor('g', 'p').checkDelivered(0)],

@@ -21,7 +21,8 @@ export interface LedgerCounts {
 }
 
 export class Ledger {
-  readonly violations = new ViolationLog();
+  /** Ids whose filing as a dead letter was answered. */
+  readonly letters = new Set<string>();
   readonly counts: LedgerCounts = {
     ...{ pushRequests: 0, pushRetries: 0, duplicates: 0, pops: 0, acks: 0, ackRetries: 0 },
     ...{ staleAcks: 0, nacks: 0, deadLetters: 0, abandonedLeases: 0, audits: 0 },
@@ -29,6 +30,8 @@ export class Ledger {
   };
   private readonly logs = new Map<string, PartitionLog>();
   private readonly cursors = new Map<string, GroupCursor>();
+
+  constructor(readonly violations = new ViolationLog()) {}
 
   log(partition: string): PartitionLog {
     let log = this.logs.get(partition);

@@ -26,6 +26,8 @@ export class PartitionLog {
   private readonly offsets = new Map<string, number>();
   private readonly acknowledgedOffsets = new Set<number>();
   private readonly messageIds = new Map<string, string>();
+  /** By offset: the message was stamped after that. */
+  private readonly sendTimes: (number | undefined)[] = [];
 
   constructor(
     readonly name: string,
@@ -44,6 +46,21 @@ export class PartitionLog {
     this.acknowledgedOffsets.add(offset);
     this.acknowledged += 1;
     this.acknowledgedEnd = Math.max(this.acknowledgedEnd, offset);
+  }
+
+  sentAt(offset: number, atMs: number): void {
+    this.sendTimes[offset] = atMs;
+  }
+
+  /** False when an acknowledged message of the offsets was sent later. */
+  isSentBefore(
+    { from, to }: { readonly from: number; readonly to: number },
+    atMs: number,
+  ): boolean {
+    for (let offset = from; offset <= to; offset += 1) {
+      if ((this.sendTimes[offset] ?? -Infinity) > atMs) return false;
+    }
+    return true;
   }
 
   /** Somebody saw this id at this offset. */
@@ -74,13 +91,21 @@ export class PartitionLog {
 
   /** After a reader saw the whole log up to `end` (exclusive): nothing acknowledged is missing. */
   checkWhole(end: number, reader: string): void {
+    this.checkRange({ start: 0, end }, reader);
+  }
+
+  /** A reader saw everything up to `end`, from where the log starts now: no gaps, all in order. */
+  checkRange(
+    { start, end }: { readonly start: number; readonly end: number },
+    reader: string,
+  ): void {
     if (this.acknowledgedEnd >= end) {
       this.violations.add(
         `${this.name}: ${reader} ended before ${end}, acknowledged up to ${this.acknowledgedEnd}`,
       );
     }
     const last = new Map<number, number>();
-    for (let offset = 0; offset < end; offset += 1) {
+    for (let offset = start; offset < end; offset += 1) {
       const id = this.ids[offset];
       if (id === undefined) {
         this.violations.add(`${this.name}@${offset}: a gap`);

@@ -23,6 +23,8 @@ export interface PoppedBatch {
 }
 
 export interface PopQuery {
+  /** The queue of the scenario when absent. */
+  readonly queue?: string;
   readonly group: string;
   readonly batch: number;
   readonly partitions: number;
@@ -37,10 +39,10 @@ export async function popBatches(
   query: PopQuery,
   ledger: Ledger,
 ): Promise<readonly PoppedBatch[] | null> {
-  const { group, batch, partitions, leaseSeconds, waitMs } = query;
+  const { group, batch, partitions, leaseSeconds, waitMs, queue = QUEUE } = query;
   const answer = await client.call(
     'GET',
-    `/api/v1/pop/queue/${QUEUE}?consumerGroup=${group}&subscriptionMode=all&batch=${batch}` +
+    `/api/v1/pop/queue/${queue}?consumerGroup=${group}&subscriptionMode=all&batch=${batch}` +
       `&partitions=${partitions}&wait=${waitMs > 0}&timeout=${waitMs > 0 ? waitMs : 10_000}` +
       (leaseSeconds === 0 ? '&commitOnDelivery=true' : `&leaseSeconds=${leaseSeconds}`),
   );

@@ -19,6 +19,8 @@ const RETRYABLE = new Set([429, 503]);
 interface Item {
   readonly partition: string;
   readonly id: string;
+  /** The queue of the scenario when absent. */
+  readonly queue?: string;
 }
 
 export interface PushedItem {
@@ -31,8 +33,8 @@ export const partitionName = (number: number): string => `lane-${number}`;
 
 export function pushBody(items: readonly Item[]): string {
   return JSON.stringify({
-    items: items.map(({ partition, id }) => ({
-      ...{ queue: QUEUE, partition, transactionId: id },
+    items: items.map(({ partition, id, queue = QUEUE }) => ({
+      ...{ queue, partition, transactionId: id },
       payload: payloadOf(id),
     })),
   });
@@ -45,6 +47,10 @@ export async function runProducer(producer: number, parts: WorkerParts): Promise
   gate.enter();
   try {
     while (await gate.pass()) {
+      if (parts.isResting?.() === true) {
+        await sleep(RETRY_MS);
+        continue;
+      }
       const items = drawItems(producer, number, parts);
       number += items.length;
       await pushUntilAcknowledged(client, items, parts);
@@ -69,17 +75,20 @@ function drawItems(producer: number, from: number, { random }: WorkerParts): rea
   return items;
 }
 
-async function pushUntilAcknowledged(
+export async function pushUntilAcknowledged(
   client: CrashClient,
   items: readonly Item[],
   { gate, ledger }: WorkerParts,
 ): Promise<void> {
   const body = pushBody(items);
+  const firstSentAtMs = performance.now();
   ledger.counts.pushRequests += 1;
   for (let tries = 1; ; tries += 1) {
+    const sentAtMs = performance.now();
     const answer = await client.call('POST', '/api/v1/push', body);
     if (answer?.status === 201) {
-      record(items, JSON.parse(answer.text) as PushedItem[], { ledger, tries });
+      const answers = JSON.parse(answer.text) as PushedItem[];
+      record(items, answers, { ledger, tries, sentAtMs, firstSentAtMs });
       return;
     }
     if (answer !== null && !RETRYABLE.has(answer.status)) {
@@ -94,8 +103,14 @@ async function pushUntilAcknowledged(
 function record(
   items: readonly Item[],
   answers: readonly PushedItem[],
-  { ledger, tries }: { readonly ledger: Ledger; readonly tries: number },
+  sent: {
+    readonly ledger: Ledger;
+    readonly tries: number;
+    readonly sentAtMs: number;
+    readonly firstSentAtMs: number;
+  },
 ): void {
+  const { ledger, tries } = sent;
   items.forEach(({ partition, id }, i) => {
     const {
       status,
@@ -111,6 +126,8 @@ function record(
       ledger.violations.add(`${partition} ${id}: pushed with status ${status}`);
       return;
     }
-    ledger.log(partition).acknowledge(id, offset, messageId);
+    const log = ledger.log(partition);
+    log.acknowledge(id, offset, messageId);
+    log.sentAt(offset, status === 'queued' ? sent.sentAtMs : sent.firstSentAtMs);
   });
 }

@@ -15,6 +15,8 @@ export interface WorkerParts {
   readonly ledger: Ledger;
   readonly gate: Gate;
   readonly random: Prng;
+  /** Producers hold still meanwhile, so that others have log segments of their own. */
+  readonly isResting?: () => boolean;
 }
 
 export const between = (random: Prng, low: number, high: number): number =>

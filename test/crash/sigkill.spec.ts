@@ -16,4 +16,5 @@ it(`keeps every acknowledged push and ack over ${KILLS} kills`, async () => {
   expect(kills).toBe(KILLS);
   expect(ledger.acknowledgedMessages).toBeGreaterThan(0);
   expect(ledger.counts.acks).toBeGreaterThan(0);
+  expect(outcome.brief.ledger.acknowledgedMessages).toBeGreaterThan(0);
 }, 180_000);

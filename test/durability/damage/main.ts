@@ -45,6 +45,11 @@ export interface DamageReport {
 const has = (flag: string): boolean => process.argv.includes(`--${flag}`);
 const room = has('room') ? process.argv[process.argv.indexOf('--room') + 1] : undefined;
 
+/** Whoever asks for one room asks for all of it. */
+function needsAllIds({ file }: Fault): boolean {
+  return file.startsWith('ids') && (room !== undefined || !has('quick'));
+}
+
 class DamageRun {
   readonly rows = new Map<string, DamageRow>();
   readonly failures: { file: string; damage: string; why: string }[] = [];
@@ -84,7 +89,7 @@ class DamageRun {
       const how = {
         isSegment: fault.kind.endsWith('.seg'),
         // Ids live in the runs and the journal; elsewhere a part of them tells enough.
-        ...(has('quick') || !fault.file.startsWith('ids') ? { prng: this.prng } : {}),
+        ...(needsAllIds(fault) ? {} : { prng: this.prng }),
       };
       this.count(variant, fault, await judge(directory, this.sample.ledger, how));
     } catch (error) {

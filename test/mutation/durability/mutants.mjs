@@ -130,7 +130,7 @@ const WRITTEN = [
     // Every run is deleted, and every id sent again.
     file: 'src/storage/id-index/id-index.ts',
     find: 'this.runsAreMissing = !manifestHolds(value, present);',
-    replace: 'manifestHolds(value, present);',
+    replace: 'this.runsAreMissing = !manifestHolds(value, present) && present.length < 0;',
     suite: 'damage',
     room: 'ids',
   },

@@ -234,6 +234,19 @@ describe('collector', () => {
     expect(await group.readMessages(dying, 16, 16)).toHaveLength(1);
   });
 
+  it('keeps every live entry when it rewrites, the first of a log too', async () => {
+    await fill('kept', 'p', 4);
+    const dying = await fill('dying', 'p', 8);
+    const halved = await fill('halved', 'p', 2);
+    await retire();
+    await cut(dying, 8);
+    await cut(halved, 1);
+    await collect();
+    expect(retired().some(({ revision }) => revision === 1)).toBe(true);
+    const found = await group.readMessages(halved, 0, 100);
+    expect(found.map((message) => message.offset)).toEqual([1]);
+  });
+
   it('keeps what a dead letter pins and frees it when the letter is gone', async () => {
     const dying = await dyingScene();
     const letter = await fileLetter('dying', dying, LETTER);
