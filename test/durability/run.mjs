@@ -7,14 +7,15 @@
  * Without a name both run. `--load`: seconds of load before the damage. `--evidence` writes the tables
  * with commit and date into docs/evidence/durability.md.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { recordSection, tableOf } from '../support/evidence-sections.mjs';
 import { buildTree, ROOT } from './support/build-tree.mjs';
 
 const CHUNK = 20;
 const SHOWN_FAILURES = 20;
 const EVIDENCE = join(ROOT, 'docs/evidence/durability.md');
+const PAGE = { title: 'Durability', about: 'Last printed tables of `npm run durability`.' };
 
 function option(name, fallback) {
   const at = process.argv.indexOf(`--${name}`);
@@ -54,6 +55,7 @@ async function powerLoss(out) {
   const chunks = [];
   while (seeds.length > 0) chunks.push(seeds.splice(0, CHUNK));
   const total = {};
+  const startMs = performance.now();
   const failures = [];
   const worker = async () => {
     for (let chunk = chunks.shift(); chunk !== undefined; chunk = chunks.shift()) {
@@ -79,39 +81,22 @@ async function powerLoss(out) {
     ['log segments rewritten for it', total.rewritten],
     ['seeds failed', failures.length],
   ];
-  return { title: 'Power loss', table: tableOf(['what', 'number'], rows), failures };
+  const note = `${Math.round((performance.now() - startMs) / 1000)} s`;
+  return { title: 'Power loss', note, table: tableOf(['what', 'number'], rows), failures };
 }
 
 async function damage(out) {
-  const args = [String(option('load', 600)), String(option('places', 20))];
+  const jobs = ['--jobs', String(option('jobs', 1))];
+  const args = [String(option('load', 600)), String(option('places', 20)), ...jobs];
   const report = await runMain(out, 'damage/main.js', args);
   const rows = (report.rows ?? []).map((row) => Object.values(row));
   const head = ['variant', 'files of kind', 'damage', 'cases', 'refused', 'repaired', 'found'];
-  return { title: 'Damage', table: tableOf(head, rows), failures: report.failures };
-}
-
-function tableOf(head, rows) {
-  const lines = [head, head.map(() => '---'), ...rows];
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-function record(section) {
-  const git = (...args) => spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout.trim();
-  const commit = git('rev-parse', '--short', 'HEAD');
-  const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
-  const command = `npm run durability -- ${process.argv.slice(2).join(' ')}`;
-  const text = `## ${section.title}\n\n\`${command}\`, commit ${commit}, ${date} UTC\n\n${section.table}\n`;
-  let file = '# Durability\n\nLast printed tables of `npm run durability`.\n';
-  try {
-    file = readFileSync(EVIDENCE, 'utf8');
-  } catch (error) {
-    if (error.code !== 'ENOENT') throw error;
-  }
-  const others = file
-    .split(/\n(?=## )/)
-    .filter((part) => !part.startsWith(`## ${section.title}\n`));
-  mkdirSync(join(ROOT, 'docs/evidence'), { recursive: true });
-  writeFileSync(EVIDENCE, [...others.map((part) => part.trimEnd()), text].join('\n\n'));
+  const cases = (report.rows ?? []).reduce((sum, row) => sum + row.cases, 0);
+  const note =
+    `${report.answers} answers in ${report.loadSeconds} s, ${report.trimmed} messages cut off by ` +
+    `retention, ${report.unlinked} log segments unlinked, ${report.rewritten} rewritten; then ${cases} ` +
+    `cases in ${report.caseSeconds} s, ${report.failures.length} not acceptable`;
+  return { title: 'Damage', note, table: tableOf(head, rows), failures: report.failures };
 }
 
 const suites = { 'power-loss': powerLoss, damage };
@@ -120,11 +105,12 @@ const out = buildTree();
 let failed = 0;
 for (const name of named.length > 0 ? named : Object.keys(suites)) {
   const section = await suites[name](out);
-  process.stdout.write(`\n${section.title}\n\n${section.table}\n`);
+  process.stdout.write(`\n${section.title}: ${section.note}\n\n${section.table}\n`);
   for (const { seed, file, damage: how, why } of section.failures.slice(0, SHOWN_FAILURES)) {
     process.stdout.write(`FAILED ${seed ?? `${file}, ${how}`}: ${String(why).slice(0, 600)}\n`);
   }
   failed += section.failures.length;
-  if (process.argv.includes('--evidence')) record(section);
+  const command = `npm run durability -- ${process.argv.slice(2).join(' ')}`;
+  if (process.argv.includes('--evidence')) recordSection(EVIDENCE, PAGE, { command, ...section });
 }
 process.exitCode = failed === 0 ? 0 : 1;

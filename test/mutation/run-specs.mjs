@@ -7,21 +7,11 @@
  *
  * `--with test/sim/core` asks whether the simulator alone would notice.
  */
-import { spawn } from 'node:child_process';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { recordSection, tableOf } from '../support/evidence-sections.mjs';
 import { loadMutants, ROOMS, ROOT } from './lists.mjs';
+import { isNoticed, removeSandboxes, sandbox } from './spec-sandbox.mjs';
 
 const EVIDENCE = join(ROOT, 'docs/evidence/mutation.md');
 const PAGE = {
@@ -33,45 +23,6 @@ const PAGE = {
 const room = process.argv[2];
 const { title, copied, flags } = ROOMS[room];
 
-function sandbox() {
-  const folder = mkdtempSync(join(tmpdir(), 'queen-mutants-'));
-  for (const part of copied) {
-    mkdirSync(dirname(join(folder, part)), { recursive: true });
-    cpSync(join(ROOT, part), join(folder, part), { recursive: true });
-  }
-  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
-  const base = JSON.stringify(pathToFileURL(join(ROOT, 'jest.config.mjs')).href);
-  writeFileSync(
-    join(folder, 'jest.config.mjs'),
-    `import base from ${base};\nexport default { ...base, roots: ['<rootDir>/src', '<rootDir>/test'] };\n`,
-  );
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
-}
-
-/** True when the specs fail, that is, the bug is noticed. */
-function isNoticed(folder, pattern) {
-  const jest = join(ROOT, 'node_modules/jest/bin/jest.js');
-  const args = [jest, pattern, '--maxWorkers=1', '--bail', '--silent', ...flags];
-  const env = {
-    QUEEN_RAFT_TESTDATA: resolve(ROOT, '../shared/raft-testdata'),
-    QUEEN_SIM_MILLIS: '10000',
-    QUEEN_GROUP_SIM_MILLIS: '20000',
-    ...process.env,
-  };
-  return new Promise((done, fail) => {
-    const child = spawn(process.execPath, args, { cwd: folder, env });
-    let said = '';
-    child.stdout.resume();
-    child.stderr.on('data', (bytes) => (said += bytes));
-    child.on('error', fail);
-    child.on('close', (code) => {
-      if (said.includes('No tests found')) fail(new Error(`no tests match ${pattern}`));
-      else done(code !== 0);
-    });
-  });
-}
-
 async function verdictOf(folder, mutant) {
   if (mutant.patched === undefined) return 'does not fit';
   const path = join(folder, mutant.file);
@@ -79,7 +30,7 @@ async function verdictOf(folder, mutant) {
   writeFileSync(path, mutant.patched);
   try {
     for (const pattern of mutant.killedBy) {
-      if (await isNoticed(folder, pattern)) return `killed by ${pattern}`;
+      if (await isNoticed(folder, pattern, flags)) return `killed by ${pattern}`;
     }
     return 'SURVIVED';
   } finally {
@@ -105,11 +56,12 @@ function chosen(mutants) {
 /** A suite that fails by itself would count every mutant as killed. */
 async function checkBaseline(folder, mutants) {
   for (const pattern of new Set(mutants.flatMap((mutant) => mutant.killedBy))) {
-    if (await isNoticed(folder, pattern)) throw new Error(`${pattern} fails without any mutant`);
+    if (await isNoticed(folder, pattern, flags))
+      throw new Error(`${pattern} fails without any mutant`);
   }
 }
 
-const folders = Array.from({ length: Number(option('--jobs') ?? 1) }, sandbox);
+const folders = Array.from({ length: Number(option('--jobs') ?? 1) }, () => sandbox(copied));
 const mutants = chosen(await loadMutants(room));
 const verdicts = new Map();
 try {
@@ -124,7 +76,7 @@ try {
   };
   await Promise.all(folders.map(worker));
 } finally {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  removeSandboxes();
 }
 const failures = mutants.filter((mutant) => !verdicts.get(mutant).startsWith('killed')).length;
 const summary = `${mutants.length} mutants, ${failures} not killed`;

@@ -2,19 +2,24 @@
  * Damages every file of a real data directory, one fault at a time, and judges each start. Prints one
  * JSON line: counts by variant, kind of file and damage, and what was not acceptable.
  *
- *   main.js <seconds of load> <places> [--quick] [--bail] [--room <wal|store|ids|…>]
+ *   main.js <seconds of load> <places> [--quick] [--bail] [--room <wal|store|ids|…>] [--jobs 1]
  *
- * `--quick`: one file of each kind, a part of the ids sent again. `--room`: files of one room.
+ * `--quick`: one file of each kind, a part of the ids sent again. `--room`: files of one room. `--jobs`:
+ * processes that share the cases; each is this program again with `--part <i>/<n> --root <directory>`.
  */
+import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { Prng } from '../../../src/common/prng.js';
+import { revivedLedger, type Ledger } from '../support/ledger.js';
 import { faultsOf, kindOf, type Fault } from './faults.js';
 import { judge, judgeWhole, type Outcome } from './judge.js';
 import { filesOf, makeSample, type Sample } from './sample.js';
 
 const PROGRESS_CASES = 20;
+const SAMPLE_FILE = 'sample';
 const MEMORY = '/dev/shm';
 const QUICK_FILES = 1;
 const QUICK = { partitions: 16, answers: 3_000 };
@@ -32,6 +37,11 @@ export interface DamageRow {
 
 export interface DamageReport {
   readonly answers: number;
+  readonly trimmed: number;
+  readonly unlinked: number;
+  readonly rewritten: number;
+  readonly loadSeconds: number;
+  readonly caseSeconds: number;
   /** Kind of each file of the stopped directory. */
   readonly files: readonly string[];
   readonly rows: readonly DamageRow[];
@@ -43,7 +53,14 @@ export interface DamageReport {
 }
 
 const has = (flag: string): boolean => process.argv.includes(`--${flag}`);
-const room = has('room') ? process.argv[process.argv.indexOf('--room') + 1] : undefined;
+const option = (flag: string): string | undefined =>
+  has(flag) ? process.argv[process.argv.indexOf(`--${flag}`) + 1] : undefined;
+const room = option('room');
+const SEED = Number(process.env['QUEEN_TEST_DAMAGE_SEED'] ?? 1);
+const VARIANTS = ['killed', 'stopped'] as const;
+type Variant = (typeof VARIANTS)[number];
+
+type Outcomes = Pick<DamageReport, 'rows' | 'failures'>;
 
 /** Whoever asks for one room asks for all of it. */
 function needsAllIds({ file }: Fault): boolean {
@@ -54,31 +71,40 @@ class DamageRun {
   readonly rows = new Map<string, DamageRow>();
   readonly failures: { file: string; damage: string; why: string }[] = [];
   private cases = 0;
-  private readonly prng = new Prng(Number(process.env['QUEEN_TEST_DAMAGE_SEED'] ?? 1));
+  private readonly prng: Prng;
 
   constructor(
     private readonly root: string,
     private readonly sample: Sample,
-  ) {}
+    /** Takes every so many-th case. */
+    private readonly part: { readonly number: number; readonly of: number },
+  ) {
+    this.prng = new Prng(SEED + part.number);
+  }
 
   /** Nothing damaged: all of it must be served, or the suite says nothing. */
-  async baseline(variant: 'killed' | 'stopped'): Promise<void> {
+  async baseline(variant: Variant): Promise<void> {
     await judgeWhole(this.copy(variant), this.sample.ledger);
   }
 
-  async all(variant: 'killed' | 'stopped', places: number): Promise<void> {
+  async all(variant: Variant, places: number): Promise<void> {
+    let number = 0;
+    // Every part lists the same cases.
+    const prng = new Prng(SEED);
     const plan = {
-      ...{ directory: this.sample[variant], old: this.sample.old, places, prng: this.prng },
+      ...{ directory: this.sample[variant], old: this.sample.old, places, prng },
       filesPerKind: has('quick') && room === undefined ? QUICK_FILES : Number.POSITIVE_INFINITY,
     };
     for (const fault of faultsOf(plan)) {
       if (room !== undefined && !fault.file.startsWith(room)) continue;
+      number += 1;
+      if (number % this.part.of !== this.part.number) continue;
       await this.one(variant, fault);
       if (has('bail') && this.failures.length > 0) return;
     }
   }
 
-  private async one(variant: 'killed' | 'stopped', fault: Fault): Promise<void> {
+  private async one(variant: Variant, fault: Fault): Promise<void> {
     const directory = this.copy(variant);
     fault.apply(directory);
     this.cases += 1;
@@ -111,37 +137,103 @@ class DamageRun {
     row[outcome] += 1;
   }
 
-  private copy(variant: 'killed' | 'stopped'): string {
-    const directory = join(this.root, 'case');
+  private copy(variant: Variant): string {
+    const directory = join(this.root, `case-${this.part.number}`);
     fs.rmSync(directory, { recursive: true, force: true });
     fs.cpSync(this.sample[variant], directory, { recursive: true });
     return directory;
   }
 }
 
-async function main(): Promise<void> {
-  const [seconds, places] = process.argv.slice(2, 4).map(Number);
+interface Stored extends Omit<Sample, 'ledger'> {
+  readonly ledger: Ledger;
+}
+
+async function judgePart(root: string, places: number, part: string): Promise<Outcomes> {
+  const [number = 0, of = 1] = part.split('/').map(Number);
+  const stored = deserialize(fs.readFileSync(join(root, SAMPLE_FILE))) as Stored;
+  const sample = { ...stored, ledger: revivedLedger(stored.ledger) };
+  const run = new DamageRun(root, sample, { number, of });
+  for (const variant of VARIANTS) {
+    if (number === 0) await run.baseline(variant);
+    await run.all(variant, places);
+  }
+  return { rows: [...run.rows.values()], failures: run.failures };
+}
+
+/** This program again, for a part of the cases. */
+function spawnPart(root: string, part: string): Promise<Outcomes> {
+  const [script = '', ...args] = process.argv.slice(1);
+  const command = [...process.execArgv, script, ...args, '--part', part, '--root', root];
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', () => {
+      try {
+        resolve(JSON.parse(output.trim().split('\n').at(-1) ?? '') as Outcomes);
+      } catch (error) {
+        reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+  });
+}
+
+function merged(parts: readonly Outcomes[]): Outcomes {
+  const rows = new Map<string, DamageRow>();
+  for (const row of parts.flatMap((part) => part.rows)) {
+    const key = `${row.variant} ${row.kind} ${row.damage}`;
+    const sum = rows.get(key);
+    if (sum === undefined) {
+      rows.set(key, { ...row });
+      continue;
+    }
+    for (const field of ['cases', 'refused', 'repaired', 'found'] as const)
+      sum[field] += row[field];
+  }
+  const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  return { rows: sorted, failures: parts.flatMap((part) => part.failures) };
+}
+
+async function whole(seconds: number, places: number): Promise<DamageReport> {
   const base = fs.existsSync(MEMORY) ? MEMORY : tmpdir();
   const root = fs.mkdtempSync(join(base, 'queen-damage-'));
   try {
     const size = has('quick') ? QUICK : FULL;
-    const sample = await makeSample({ root, seconds: seconds ?? 5, ...size });
-    const run = new DamageRun(root, sample);
-    for (const variant of ['killed', 'stopped'] as const) {
-      await run.baseline(variant);
-      await run.all(variant, places ?? 1);
-    }
-    const { answers } = sample.ledger;
-    const report: DamageReport = {
-      ...{ answers, files: filesOf(sample.stopped).map(kindOf) },
-      rows: [...run.rows.values()],
-      failures: run.failures,
+    const startMs = performance.now();
+    const sample = await makeSample({ root, seconds, ...size });
+    const loadedMs = performance.now();
+    fs.writeFileSync(join(root, SAMPLE_FILE), serialize(sample));
+    const jobs = Number(option('jobs') ?? 1);
+    const parts = Array.from({ length: jobs }, (_, i) => `${i}/${jobs}`);
+    const outcomes =
+      jobs === 1
+        ? [await judgePart(root, places, '0/1')]
+        : await Promise.all(parts.map((part) => spawnPart(root, part)));
+    const { answers, trimmedMessages: trimmed } = sample.ledger;
+    const { unlinked, rewritten } = sample;
+    return {
+      ...{ answers, trimmed, unlinked, rewritten },
+      loadSeconds: Math.round((loadedMs - startMs) / 1000),
+      caseSeconds: Math.round((performance.now() - loadedMs) / 1000),
+      files: filesOf(sample.stopped).map(kindOf),
+      ...merged(outcomes),
     };
-    process.stdout.write(`${JSON.stringify(report)}\n`);
-    process.exitCode = run.failures.length === 0 ? 0 : 1;
   } finally {
     fs.rmSync(root, { recursive: true, force: true });
   }
+}
+
+async function main(): Promise<void> {
+  const [seconds = 5, places = 1] = process.argv.slice(2, 4).map(Number);
+  const [root, part] = [option('root'), option('part')];
+  const report =
+    root === undefined || part === undefined
+      ? await whole(seconds, places)
+      : await judgePart(root, places, part);
+  process.stdout.write(`${JSON.stringify(report)}\n`);
+  process.exitCode = report.failures.length === 0 ? 0 : 1;
 }
 
 void main().then(() => process.exit());

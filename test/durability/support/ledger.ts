@@ -131,6 +131,19 @@ export class Ledger {
   }
 }
 
+/** The ledger behind a structured clone, which keeps no classes. */
+export function revivedLedger(clone: Ledger): Ledger {
+  const ledger = Object.assign(new Ledger(), clone);
+  for (const [name, queue] of ledger.queues) {
+    const facts = Object.assign(new QueueFacts(name), queue);
+    ledger.queues.set(name, facts);
+    for (const [partition, one] of facts.partitions) {
+      facts.partitions.set(partition, Object.assign(new PartitionFacts(name, partition), one));
+    }
+  }
+  return ledger;
+}
+
 export function numberOf(id: string): number {
   return Number(id.slice(1));
 }
