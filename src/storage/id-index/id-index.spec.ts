@@ -1,5 +1,5 @@
 /** The id index against a plain map: nothing added inside the window is ever missed. */
-import { mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import fsp, { mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { micros, offset, partitionId } from '../../common/ids.js';
@@ -151,6 +151,19 @@ describe('IdIndex', () => {
     model.journal();
     // Only what no run covers stays in the journal.
     expect(model.rows.size).toBeLessThan(4);
+  });
+
+  it('makes the names it finds durable before anything relies on them', async () => {
+    fill(700);
+    model.journal();
+    await model.settle();
+    // After a kill they may be in the page cache alone; the next list of runs names them.
+    const opens = jest.spyOn(fsp, 'open');
+    await model.restart(directory, bits);
+    const opened = opens.mock.calls.map(([path]) => path);
+    opens.mockRestore();
+    const firstRun = opened.findIndex((path) => String(path).endsWith('.run'));
+    expect(opened.slice(0, firstRun)).toContain(directory);
   });
 
   it('loses nothing when the process dies before a run is written', async () => {

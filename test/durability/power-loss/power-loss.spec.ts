@@ -43,5 +43,5 @@ describe('the whole node under kill and power loss', () => {
     for (const met of [report.trimmed, report.unlinked, report.rewritten]) {
       expect(met).toBeGreaterThan(ROTATING / 4);
     }
-  }, 240_000);
+  }, 480_000);
 });
