@@ -271,6 +271,22 @@ describe('collector', () => {
     expect(group.status().role).toBe('leader');
   });
 
+  it('rewrites a segment with little left once, and goes on behind it', async () => {
+    await submit(pushCommand('tiny', 'p', [{ transactionId: 't', payload: 'x' }]).bytes);
+    const little = group.status().applied;
+    const dying = await fill('dying', 'p', (4 * SEGMENT_BYTES) / MESSAGE_BYTES);
+    await retire();
+    const before = retired().length;
+    await cut(dying, (4 * SEGMENT_BYTES) / MESSAGE_BYTES);
+    const collector = collectorOf();
+    for (let pass = 0; pass < 40; pass += 1) await collector.poll();
+    await collector.stop();
+    // More than half of it is the file's own frame now.
+    expect(holding(little)).toMatchObject({ revision: 1 });
+    expect(retired().length).toBeLessThanOrEqual(before - 3);
+    expect(await group.readMessages(1, 0, 0)).toHaveLength(1);
+  });
+
   it('waits for reads and snapshots that began before', async () => {
     const dying = await dyingScene();
     const before = retired().length;

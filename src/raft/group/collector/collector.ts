@@ -161,15 +161,17 @@ export class Collector {
     }
   }
 
-  /** Reads one segment that nothing is known of yet. */
+  /** Reads one segment that nothing is known of yet; what was rewritten comes after what never was. */
   private async readOne(segments: readonly RetiredSegment[]): Promise<void> {
     const now = this.parts.nowMs();
-    const next = segments.find(({ sequence }) => {
+    const unread = segments.filter(({ sequence }) => {
       const known = this.known.get(sequence);
       if (known === undefined) return true;
       return known.summary === null && now - known.readAtMs > READ_AGAIN_MS;
     });
-    if (next === undefined) return;
+    const [first] = unread;
+    if (first === undefined) return;
+    const next = unread.reduce((best, one) => (one.revision < best.revision ? one : best), first);
     const builder = new SummaryBuilder(this.parts.machine.contents);
     await this.parts.retired.read(next.sequence, {
       visit: (index, payload) => builder.add(index, payload),
@@ -204,8 +206,8 @@ export class Collector {
         const summary = known?.summary ?? null;
         if (known === undefined || summary === null) continue;
         const judged = await this.judgeOne({ segment, known }, summary, view);
-        const share = (judged.takenBytes * this.options.minDeadPercent) / 100;
-        if (judged.takenBytes - judged.liveBytes > share) candidates.push(judged);
+        const dead = judged.takenBytes - judged.liveBytes;
+        if (judged.liveBytes === 0 || dead > this.leastWin(judged)) candidates.push(judged);
       }
     } finally {
       await view.close();
@@ -300,7 +302,7 @@ export class Collector {
       keptBytes += takenBy(keep(index, payload), payload);
     };
     await retired.read(sequence, { visit, breathe });
-    if (takenBytes - keptBytes < (takenBytes * this.options.minDeadPercent) / 100) {
+    if (takenBytes - keptBytes < this.leastWin(judged)) {
       known.vain = { liveBytes, keptBytes: estimatedBytes };
       return;
     }
@@ -309,6 +311,14 @@ export class Collector {
     await retired.rewrite(sequence, { keep, settled, breathe });
     if (!isSettled) return;
     log.info('log segment rewritten', { segment: sequence, bytes: takenBytes - keptBytes });
+  }
+
+  /**
+   * What a rewrite must win. A file has a frame of its own, which is most of one with little left: without
+   * the page such a segment would be written anew for ever, and none behind it ever be read.
+   */
+  private leastWin({ takenBytes }: Pick<Judged, 'takenBytes'>): number {
+    return Math.max((takenBytes * this.options.minDeadPercent) / 100, PAGE_BYTES);
   }
 
   private async breathe(): Promise<void> {
