@@ -113,6 +113,35 @@ describe('retired segments', () => {
     expect(await read(ENTRIES)).toBe(payloadOf(ENTRIES));
   });
 
+  it('are no damage to a scrub that comes to them while they go', async () => {
+    const port = options.files;
+    const before = files().length;
+    const [, second] = retired();
+    const gone = retired().map(({ sequence }) => sequence);
+    const [open, fsyncDir] = [port.open.bind(port), port.fsyncDir.bind(port)];
+    let scrubbed: () => void = () => undefined;
+    const isScrubbed = new Promise<void>((resolve) => (scrubbed = resolve));
+    const removals: Promise<void>[] = [];
+    // Between the unlinks and the manifest that forgets them.
+    jest.spyOn(port, 'fsyncDir').mockImplementation(async (directory) => {
+      if (files().length < before) await isScrubbed;
+      await fsyncDir(directory);
+    });
+    jest.spyOn(port, 'open').mockImplementation(async (path, mode) => {
+      if (removals.length === 0 && path.includes(`${second!.sequence}.seg`)) {
+        removals.push(wal.removeRetired(gone));
+        while (files().length > before - gone.length) await new Promise(setImmediate);
+      }
+      return open(path, mode);
+    });
+    expect(await scrub()).toEqual([]);
+    expect(removals).toHaveLength(1);
+    scrubbed();
+    await Promise.all(removals);
+    jest.restoreAllMocks();
+    expect(files()).toHaveLength(before - gone.length);
+  });
+
   it('are gone for readers, never damaged, while they go', async () => {
     const reads: Promise<unknown>[] = [];
     const last = retired().at(-1)!.last;

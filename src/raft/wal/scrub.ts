@@ -41,12 +41,12 @@ export async function scrubSegments(
   const pace = new Pace(options);
   for (const segment of state.segments.all) {
     if (options.signal?.aborted) break;
-    if (segment.row.state !== 'sealed' && segment.row.state !== 'retired') continue;
+    if (!counts(segment)) continue;
     try {
       await scrubSegment(files, state, { segment, pace });
     } catch (error) {
       if (!(error instanceof WalDamageError)) throw error;
-      if (!state.segments.all.some((s) => sameFile(s, segment))) continue;
+      if (!state.segments.all.some((s) => counts(s) && sameFile(s, segment))) continue;
       report.damaged += 1;
       options.onDamage(error);
     }
@@ -54,6 +54,11 @@ export async function scrubSegments(
     report.bytes += segment.row.sizeBytes;
   }
   return report;
+}
+
+/** The file has to be there: one marked for removal may be unlinked at any moment. */
+function counts({ row }: Segment): boolean {
+  return row.state === 'sealed' || row.state === 'retired';
 }
 
 /** A segment collected while it was read is not damage. */
