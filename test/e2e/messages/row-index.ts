@@ -359,7 +359,7 @@ const QUEUES_AND_ERRORS: readonly Row[] = [
   ['14.2', 'bad_body', `${E2E}/bad-bodies.spec.ts`, 'as a payload: the accepted ones'],
   ['14.2', '401, 403', `${E2E}/access-matrix.spec.ts`, 'answers 401 without a token'],
   ['14.2', '404 no_such_route', transport, 'unknown routes'],
-  ['14.2', '409', `${E2E}/dlq.spec.ts`, 'keeps the letter when the copy would be a duplicate'],
+  ['14.2', '409', `${ROWS}/rows-11.spec.ts`, 'a copy that fits no entry is refused with 409'],
   ['14.2', '400 name_too_long of traces', `${E2E}/traces.spec.ts`, 'name_too_long'],
   ['14.2', '413 name_too_long', push, 'counts bytes, not characters, and names field and length'],
   ['14.2', '413 body', transport, '413 plain text'],
