@@ -15,7 +15,8 @@ The p99 of pushes and acks is that of the steady queue. The dead letters that ar
 those that were acknowledged.`;
 
 /** Answers the path of the page, null when no page belongs to the run. */
-export function writePage(options: BenchOptions, table: string): string | null {
+export function writePage(options: BenchOptions, report: string): string | null {
+  const table = `\`\`\`text\n${report}\n\`\`\``;
   const { retention, deadLetterStorm } = options;
   const strict = options.strict ? ' --strict' : '';
   if (retention !== undefined) {
