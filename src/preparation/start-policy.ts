@@ -15,5 +15,7 @@ export function parseStartInstant(text: string | undefined): number | 'now' | nu
   if (text === undefined) return null;
   const trimmed = text.trim();
   if (trimmed.toLowerCase() === 'now') return 'now';
-  return parseTimestamp(trimmed) ?? null;
+  const micros = parseTimestamp(trimmed);
+  // Nothing is older than 1970, and the log knows no time before it.
+  return micros === undefined ? null : Math.max(micros, 0);
 }

@@ -288,7 +288,7 @@ export class Dispatcher {
     const lane = this.lanes.find(queueId, groupId);
     if (lane === undefined) return;
     // Their group was deleted under them; the next pop registers it anew.
-    if (!lane.isRegistered) lane.forEachQueueWide((pop) => pop.answer(false));
+    if (!lane.isRegistered) lane.forEachPop((pop) => pop.answer(false));
     lane.restart();
     this.touch(lane);
   }

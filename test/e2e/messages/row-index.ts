@@ -115,6 +115,7 @@ const SEMANTICS: readonly Row[] = [
   ['2.3', 'seed new', subscriptions, 'reads partitions created later'],
   ['2.3', 'seed timestamp', subscriptions, 'starts at the first append at or after'],
   ['2.3', 'seed timestamp, at the end', groups, 'timestamp behind the newest message'],
+  ['2.3', 'seed timestamp, the edges', groups, 'at the beginning, pinned or not'],
   ['2.3', 'seed timestamp to come', groups, 'timestamp in the future'],
   ['2.3', 'words of new', subscriptions, '%j means new'],
   ['2.3', 'every other word', subscriptions, '%j means all'],

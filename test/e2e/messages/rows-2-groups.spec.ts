@@ -146,6 +146,30 @@ describe('§2.3 row: registration', () => {
 });
 
 describe('§2.3 row: start of a registered group', () => {
+  it.each(['1969-12-31T23:59:59.999Z', '0001-01-01T00:00:00Z', '1970-01-01T00:00:00Z'])(
+    'timestamp %s: at the beginning, pinned or not',
+    async (subscriptionFrom) => {
+      const queue = freshQueue();
+      await calls.push(queue, 'old');
+      const wide = await calls.pop(queue, { consumerGroup: 'g', subscriptionFrom });
+      expect(idsOf(wide)).toEqual(['old']);
+      const pinned = { consumerGroup: 'h', subscriptionFrom };
+      expect(idsOf(await calls.popPinned(queue, 'Default', pinned))).toEqual(['old']);
+    },
+  );
+
+  it('timestamp beyond every time: nothing', async () => {
+    const queue = freshQueue();
+    await calls.push(queue, 'old');
+    const subscriptionFrom = '9999-12-31T23:59:59Z';
+    for (const consumerGroup of ['g', 'h']) {
+      const query = { consumerGroup, subscriptionFrom };
+      const wide = consumerGroup === 'g';
+      const pop = wide ? calls.pop(queue, query) : calls.popPinned(queue, 'Default', query);
+      expect((await pop).status).toBe(204);
+    }
+  });
+
   it('timestamp in the future: the start is looked for until it has passed', async () => {
     const queue = freshQueue();
     await calls.push(queue, 'before');

@@ -181,8 +181,10 @@ describe('§5.7 row: answered empty', () => {
     const group = { consumerGroup: 'leaving', subscriptionMode: 'new' };
     await calls.pop(queue, group);
     const wide = await calls.park(() => calls.pop(queue, { ...group, ...WAIT }));
+    const pinned = await calls.park(() => calls.popPinned(queue, 'p', { ...group, ...WAIT }));
     await broker.send('DELETE', '/api/v1/consumer-groups/leaving');
     expect((await wide.answer).status).toBe(204);
+    expect((await pinned.answer).status).toBe(204);
   });
 
   it('a waiting pop of a queue that never was and never comes', async () => {
