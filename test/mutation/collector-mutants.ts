@@ -93,9 +93,8 @@ export const COLLECTOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'the old revision of a rewritten segment counts',
     file: 'raft/wal/wal.ts',
-    find: '(s === segment ? { ...segment, row } : s)',
-    replace:
-      '(s === segment ? { ...segment, row: { ...row, revision: segment.row.revision } } : s)',
+    find: 'const revised = { ...segment, row };',
+    replace: 'const revised = { ...segment, row: { ...row, revision: segment.row.revision } };',
     killedBy: [RETIRED],
   },
   {
