@@ -180,6 +180,32 @@ describe('a full disk', () => {
   });
 });
 
+describe('what changes nothing', () => {
+  it.each<[string, (ns: string) => Op[], number]>([
+    ['a put that loses', (ns) => [put(ns, 'k', { expect: 99 })], 0],
+    ['a put of what is there', (ns) => [put(ns, 'k', { expect: 0 })], 0],
+    ['a delete that loses', (ns) => [{ op: 'delete', ns, key: 'k', expect: 99 }], 0],
+    ['a delete of nothing', (ns) => [{ op: 'delete', ns, key: 'none' }], 0],
+    ['a check', (ns) => [{ op: 'check', ns, key: 'none', expect: 0 }], 0],
+    ['a guard that undoes it', (ns) => [put(ns, 'k', { expect: 99, required: true })], 0],
+    [
+      'a check beside a read, which has a place',
+      (ns) => [
+        { op: 'check', ns, key: 'none', expect: 0 },
+        { op: 'get', ns, key: 'k' },
+      ],
+      1,
+    ],
+  ])('%s', async (_what, operations, entries) => {
+    const ns = fresh();
+    await call(put(ns, 'k'));
+    const submit = jest.spyOn(group(), 'submit');
+    const barrier = jest.spyOn(group(), 'readBarrier');
+    expect((await call(...operations(ns))).status).toBe(200);
+    expect([submit.mock.calls.length, barrier.mock.calls.length]).toEqual([entries, 1 - entries]);
+  });
+});
+
 describe('what fits no entry', () => {
   const many = (ns: string): Op[] =>
     Array.from({ length: 20 }, (_, i) => put(ns, `k${i}`, { value: 'x'.repeat(60_000) }));

@@ -379,6 +379,16 @@ describe('a state read', () => {
   }, 60_000);
 });
 
+it('a partition is unknown only when everything committed is applied here', async () => {
+  const source = await scene();
+  const barrier = jest.spyOn(broker.nest.get(Groups, { strict: false }).first, 'readBarrier');
+  expect((await cycle(source, {})).json.success).toBe(true);
+  expect(barrier).toHaveBeenCalledTimes(0);
+  const missing = await cycle(source, { partition_id: '999999' });
+  expect([missing.status, missing.json]).toEqual([404, { success: false, error: 'not found' }]);
+  expect(barrier).toHaveBeenCalledTimes(1);
+});
+
 describe('names and sizes', () => {
   const long = 'n'.repeat(448);
 
