@@ -127,6 +127,7 @@ function matchesLabels(queue: QueueRow, filter: MessageFilter): boolean {
 /** Null when nothing of the partition can lie in the interval. */
 function sourceOf(group: Group, slot: number, filter: MessageFilter): MessageSource | null {
   const { partitions } = group.tables;
+  if (!mayHold(group, slot, filter.status)) return null;
   const lastAppendAt = partitions.lastAppendAt(slot);
   const logStart = partitions.logStart(slot);
   const lastOffset = partitions.lastOffset(slot);
@@ -134,6 +135,18 @@ function sourceOf(group: Group, slot: number, filter: MessageFilter): MessageSou
   if (partitions.createdAt(slot) >= filter.to) return null;
   const queueId = partitions.queueId(slot);
   return { queueId, partitionId: partitions.id(slot), logStart, lastOffset, lastAppendAt };
+}
+
+/** False when no message of the partition can have the status: most partitions then cost no read. */
+function mayHold(group: Group, slot: number, status: string | undefined): boolean {
+  if (status === undefined) return true;
+  const { partitions } = group.tables;
+  if (status === 'dead_letter') return partitions.deadLetters(slot) > 0;
+  const readers = partitionReaders(group.tables, slot, group.nowMicros());
+  const ends = (offset: number): MessageStatus => messageStatus(readers, offset, false);
+  // Readers go forward: what is completed lies before what is not.
+  if (status === 'completed') return ends(partitions.logStart(slot)) === status;
+  return ends(partitions.lastOffset(slot)) === status;
 }
 
 async function readPage(

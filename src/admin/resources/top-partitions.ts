@@ -121,7 +121,9 @@ async function withLag(group: Group, lanes: readonly Lane[], now: number): Promi
   const view = lanes.some(({ oldestAt }) => oldestAt === null) ? await group.view() : null;
   try {
     const rows: TopPartition[] = [];
+    const slices = new Slices();
     for (const lane of lanes) {
+      if (slices.isSpent()) await slices.pause();
       const { queue, partition, uuid: id, pending, processing, partitionId } = lane;
       let { oldestAt } = lane;
       if (oldestAt === null && view !== null) {
