@@ -5,7 +5,7 @@
  */
 import { atMost, type Budget } from './budgets.js';
 import { createCursors, createLanes } from './lanes.js';
-import { LoopProbe } from './loop-probe.js';
+import { LoopProbe, type Held } from './loop-probe.js';
 import { table } from './report.js';
 import { rssMib, type Scene } from './scene.js';
 import { sleep, type ServerProcess } from './server-process.js';
@@ -31,7 +31,7 @@ interface Timed {
   readonly firstMs: number;
   readonly laterMs: number;
   readonly bytes: number;
-  readonly holdMs: number;
+  readonly held: Held;
 }
 
 /** `:p` and `:t` stand for a partition and a message of it. */
@@ -86,10 +86,10 @@ export class AdminRoutes {
     const rows = await this.time(broker);
     this.line(
       table(
-        ['route', 'status', 'first ms', 'later ms', 'answer KB', 'hold ms'],
+        ['route', 'status', 'first ms', 'later ms', 'answer KB', 'hold ms cpu', 'wall'],
         rows.map((row) => [
           ...[row.path, String(row.status), row.firstMs.toFixed(1), row.laterMs.toFixed(1)],
-          ...[(row.bytes / 1024).toFixed(0), row.holdMs.toFixed(1)],
+          ...[(row.bytes / 1024).toFixed(0), row.held.cpuMs.toFixed(1), row.held.wallMs.toFixed(1)],
         ]),
       ),
     );
@@ -104,8 +104,8 @@ export class AdminRoutes {
           SLOWEST_MS,
         ),
         atMost(
-          'longest wait of others meanwhile, ms',
-          most(({ holdMs }) => holdMs),
+          'longest hold of the event loop, ms of CPU',
+          most(({ held }) => held.cpuMs),
           HOLD_MS,
         ),
         atMost('admin routes not answered with 200', failed.length, 0),
@@ -115,7 +115,7 @@ export class AdminRoutes {
 
   private async time(broker: ServerProcess): Promise<Timed[]> {
     const paths = await this.named(broker);
-    const probe = await LoopProbe.start(broker.port);
+    const probe = await LoopProbe.start(broker);
     try {
       const rows: Timed[] = [];
       for (const path of paths) {
@@ -127,7 +127,7 @@ export class AdminRoutes {
         rows.push({
           ...{ path, status: first.status, firstMs: first.ms, bytes: first.bytes },
           laterMs: Math.max(...later.map(({ ms }) => ms)),
-          holdMs: await probe.take(),
+          held: await probe.take(),
         });
       }
       return rows;

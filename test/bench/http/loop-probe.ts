@@ -1,7 +1,9 @@
 /**
- * A thread that asks a server for something cheap again and again: its longest answer tells how long the
- * server's event loop was held, whatever the thread that measures is busy with.
+ * A thread that asks a server for something cheap again and again. What the server's main thread worked
+ * while one of these answers was waited for tells how long its event loop was held; in processor time,
+ * because on a busy machine the wall clock tells about the neighbours.
  */
+import { readFileSync } from 'node:fs';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { fileURLToPath } from 'node:url';
 import { askOnce, Connection } from './connection.js';
@@ -10,19 +12,25 @@ import { sleep } from './server-process.js';
 const PATH = '/api/v1/raft/liveness';
 const EVERY_MS = 1;
 
+/** The longest of the answers since the last call, ms. */
+export interface Held {
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
 export class LoopProbe {
   private constructor(private readonly worker: Worker) {}
 
-  static async start(port: number): Promise<LoopProbe> {
+  static async start(server: { readonly port: number; readonly pid: number }): Promise<LoopProbe> {
+    const { port, pid } = server;
     await askOnce(port, 'GET', PATH);
-    const worker = new Worker(fileURLToPath(import.meta.url), { workerData: { port } });
+    const worker = new Worker(fileURLToPath(import.meta.url), { workerData: { port, pid } });
     await new Promise((resolve) => worker.once('message', resolve));
     return new LoopProbe(worker);
   }
 
-  /** Longest answer since the last call, ms. */
-  async take(): Promise<number> {
-    const answer = new Promise<number>((resolve) => this.worker.once('message', resolve));
+  async take(): Promise<Held> {
+    const answer = new Promise<Held>((resolve) => this.worker.once('message', resolve));
     this.worker.postMessage('take');
     return answer;
   }
@@ -32,27 +40,35 @@ export class LoopProbe {
   }
 }
 
-async function probe(port: number): Promise<void> {
+/** Processor time of a process's main thread (Linux). */
+function mainThreadMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6;
+}
+
+async function probe({ port, pid }: Probed): Promise<void> {
   const parent = parentPort;
   if (parent === null) return;
-  let longest = 0;
-  let askedAt = 0;
+  let [cpuMs, wallMs] = [0, 0];
   parent.on('message', () => {
-    // One that is still waited for counts as far as it got.
-    parent.postMessage(Math.max(longest, askedAt === 0 ? 0 : performance.now() - askedAt));
-    longest = 0;
+    parent.postMessage({ cpuMs, wallMs } satisfies Held);
+    [cpuMs, wallMs] = [0, 0];
   });
   const connection = await Connection.open(port);
   await connection.request('GET', PATH);
-  parent.postMessage(0);
+  parent.postMessage('ready');
   for (;;) {
-    askedAt = performance.now();
+    const [wall, cpu] = [performance.now(), mainThreadMs(pid)];
     await connection.request('GET', PATH);
-    longest = Math.max(longest, performance.now() - askedAt);
-    askedAt = 0;
+    cpuMs = Math.max(cpuMs, mainThreadMs(pid) - cpu);
+    wallMs = Math.max(wallMs, performance.now() - wall);
     await sleep(EVERY_MS);
   }
 }
 
-const started = workerData as { readonly port?: number } | null;
-if (parentPort !== null && started?.port !== undefined) await probe(started.port);
+interface Probed {
+  readonly port: number;
+  readonly pid: number;
+}
+
+const probed = workerData as Probed | null;
+if (parentPort !== null && probed?.pid !== undefined) await probe(probed);
