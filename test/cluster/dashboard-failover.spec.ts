@@ -39,33 +39,49 @@ function suite(executablePath: string): void {
     await page.goto(`${cluster.url(leader)}/system`);
     await voters.getByText('3 of 3', { exact: true }).waitFor();
     const { http, raft } = (await cluster.join(4)).ports;
-    await page.getByRole('button', { name: 'Add node' }).click();
-    await page.locator('input[name=id]').fill('4');
-    await page.locator('input[name=raft]').fill(`127.0.0.1:${raft}`);
-    await page.locator('input[name=http]').fill(`127.0.0.1:${http}`);
-    await page.getByRole('button', { name: 'Go on' }).click();
-    await page.getByRole('button', { name: 'Add learner' }).click();
-    await page.getByText('Node 4 is a learner').waitFor();
-    await cluster.until(
-      async () => {
-        await page.getByRole('button', { name: 'Refresh', exact: true }).click();
-        const text = await row.textContent();
-        return text?.includes('learner') === true && !text.includes('unreachable');
-      },
-      { withinMs: 60_000, what: 'the learner to show' },
-    );
-    await row.getByRole('button', { name: 'Promote' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click();
-    await page.getByText('Node 4 votes').waitFor();
-    await voters.getByText('4 of 4', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Remove node 4' }).click();
-    await page.locator('input[name=typed]').fill('4');
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('Node 4 is removed').waitFor();
+    const dialog = page.getByRole('dialog');
+    await refusedUntil('Node 4 is a learner', async () => {
+      await page.getByRole('button', { name: 'Add node' }).click();
+      await page.locator('input[name=id]').fill('4');
+      await page.locator('input[name=raft]').fill(`127.0.0.1:${raft}`);
+      await page.locator('input[name=http]').fill(`127.0.0.1:${http}`);
+      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByRole('button', { name: 'Add learner' }).click();
+    });
+    await row.getByText('learner').first().waitFor();
+    // Until it has caught up.
+    await refusedUntil('Node 4 votes', async () => {
+      await row.getByRole('button', { name: 'Promote' }).click();
+      await dialog.getByRole('button', { name: 'Promote' }).click();
+    });
+    await voters.getByText(/ of 4$/).waitFor();
+    await refusedUntil('Node 4 is removed', async () => {
+      await page.getByRole('button', { name: 'Remove node 4' }).click();
+      await page.locator('input[name=typed]').fill('4');
+      await dialog.getByRole('button', { name: 'Remove' }).click();
+    });
     await voters.getByText('3 of 3', { exact: true }).waitFor();
     await cluster.stop(4);
     cluster.forget(4);
   });
+
+  /** Asked again while the cluster refuses for a while; the toasts say why. */
+  async function refusedUntil(done: string, act: () => Promise<void>): Promise<void> {
+    const refusals: string[] = [];
+    for (let i = 0; i < 30; i += 1) {
+      await page.evaluate(
+        `document.querySelectorAll('.toast button').forEach((one) => one.click())`,
+      );
+      await page.locator('.toast').first().waitFor({ state: 'detached' });
+      await act();
+      const toast = page.locator('.toast').last();
+      await toast.waitFor();
+      const text = (await toast.textContent()) ?? '';
+      if (text.includes(done)) return;
+      refusals.push(text);
+    }
+    throw new Error(`never "${done}": ${refusals.join('; ')}`);
+  }
 
   it('shows the new leader of a cluster whose leader was killed', async () => {
     const before = await cluster.leader();
