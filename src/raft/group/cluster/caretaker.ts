@@ -20,6 +20,9 @@ const RETRY_MS = 1_000;
 /** A voter that may take over acknowledged this recently, if one did. */
 const FRESH_MS = 1_000;
 
+/** A leader is new for so many of the periods after which a silent one hands over. */
+const NEW_LEADER_PERIODS = 3;
+
 export interface CaretakerPort {
   readonly self: NodeId;
   readonly kinds: number;
@@ -33,13 +36,17 @@ export interface CaretakerPort {
   readonly tickMs: number;
   /** How often the cluster version is looked at; 0 = it never rises. */
   readonly clusterVersionMs: number;
-  /** A leader without a majority for so long asks another voter to take over. */
+  /**
+   * A leader without a majority for so long asks another voter to take over; not while it is new, for the
+   * members of a cluster that starts are slow to answer, and who handed over is not given leadership back.
+   */
   readonly handOverAfterMs: number;
   /** Absent: whoever won the election keeps leading. */
   readonly preferred?: PreferredLeader;
   loop(): Pick<RaftLoop, 'status' | 'proposeChange' | 'transferLeadership'>;
   clusterVersion(): number;
-  quorumAckMs(): number;
+  /** Since a majority was heard, without the time this process stood still itself. */
+  unheardMs(): number;
   propose(command: Uint8Array): void;
 }
 
@@ -48,6 +55,7 @@ export class Caretaker {
   private readonly forgetAtMs = new Map<NodeId, number>();
   private versionAtMs = 0;
   private handOverAtMs = 0;
+  private led = { term: 0, sinceMs: 0 };
 
   constructor(private readonly port: CaretakerPort) {}
 
@@ -99,10 +107,13 @@ export class Caretaker {
 
   /** A leader that can send but not receive is replaced by whoever can do both. */
   private handOver(): void {
-    const { nowMs, handOverAfterMs, quorumAckMs, tickMs, log } = this.port;
-    const silentMs = quorumAckMs();
-    if (silentMs < handOverAfterMs || nowMs() < this.handOverAtMs) return;
-    this.handOverAtMs = nowMs() + handOverAfterMs;
+    const { nowMs, handOverAfterMs, unheardMs, tickMs, log, role } = this.port;
+    const now = nowMs();
+    if (this.led.term !== role.term) this.led = { term: role.term, sinceMs: now };
+    if (now - this.led.sinceMs < NEW_LEADER_PERIODS * handOverAfterMs) return;
+    const silentMs = unheardMs();
+    if (silentMs < handOverAfterMs || now < this.handOverAtMs) return;
+    this.handOverAtMs = now + handOverAfterMs;
     const loop = this.port.loop();
     const status = loop.status();
     const to = mostCaughtUp(status, FRESH_MS / tickMs) ?? mostCaughtUp(status, Infinity);

@@ -421,7 +421,7 @@ export class ClusterWiring {
   }
 
   private buildCaretaker(): Caretaker {
-    const { parts, host, nowMs, book, role } = this;
+    const { parts, nowMs, book, role, watch } = this;
     const { timing, peers, log, kinds } = parts;
     const preferred = this.buildPreferred();
     return new Caretaker({
@@ -433,7 +433,7 @@ export class ClusterWiring {
       handOverAfterMs: timing.electionTicks * timing.tickMs,
       loop: () => this.loop,
       clusterVersion: () => parts.machine.machine.clusterVersion(),
-      quorumAckMs: () => host.quorumAckMs(),
+      unheardMs: () => watch.unheardMs(this.loop.status()),
       propose: (command) => {
         this.packer.add(command, null);
       },

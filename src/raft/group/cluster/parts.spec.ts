@@ -289,8 +289,20 @@ describe('quorum watch', () => {
     expect(watch.quorumAckMs(core)).toBeGreaterThan(4_000);
     watch.ticked();
     expect(watch.quorumAckMs(core)).toBeGreaterThan(4_000);
+    // Of the others it is no silence.
+    expect(watch.unheardMs(core)).toBe(0);
     for (now = 5_100; now <= 5_500; now += 100) watch.ticked();
     expect(watch.quorumAckMs(core)).toBe(0);
+  });
+
+  it.each([
+    [[0, 3, 20], 300],
+    [[0, 12, 20], 1_200],
+    [[0, 0, 0], 0],
+  ])('hears a majority of %j ticks %d ms ago', (ages, unheardMs) => {
+    const watch = new QuorumWatch(() => 0, 100);
+    const heard = peers.map((peer, i) => ({ ...peer, ticksSinceContact: ages[i] ?? 0 }));
+    expect(watch.unheardMs({ ...core, peers: heard } as unknown as CoreStatus)).toBe(unheardMs);
   });
 });
 

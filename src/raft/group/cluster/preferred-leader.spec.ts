@@ -80,6 +80,12 @@ it('tries once in ten seconds', () => {
   expect(stage.after(1).handed).toEqual([WANTED, WANTED]);
 });
 
+it('asks again within the attempt, for half a second', () => {
+  const stage = new Stage({}).after(0).after(250).after(249);
+  expect(stage.handed).toHaveLength(3);
+  expect(stage.after(1).after(250).handed).toHaveLength(3);
+});
+
 it('waits a minute for a node that handed leadership over itself', () => {
   const stage = new Stage({});
   stage.leavers.handedOver(WANTED);

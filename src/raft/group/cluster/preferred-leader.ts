@@ -12,6 +12,8 @@ import type { MemberRole } from './member-role.js';
 import type { RaftLoop } from './raft-loop.js';
 
 const ATTEMPT_EVERY_MS = 10_000;
+/** An attempt is asked for again meanwhile: the member may have to apply a change of members first. */
+const ATTEMPT_MS = 500;
 const FRESH_MS = 1_000;
 const MAX_LAG_ENTRIES = 64;
 
@@ -28,17 +30,26 @@ export interface PreferredLeaderPort {
 
 export class PreferredLeader {
   private nextAttemptMs = 0;
+  private attemptUntilMs = 0;
 
   constructor(private readonly port: PreferredLeaderPort) {}
 
   /** Called a few times a second. */
   tick(): void {
     const { self, preferred, role, leavers, nowMs, log } = this.port;
-    if (preferred === self || !role.established || nowMs() < this.nextAttemptMs) return;
+    if (preferred === self || !role.established) return;
+    const now = nowMs();
+    const isRunning = now < this.attemptUntilMs;
+    if (!isRunning && now < this.nextAttemptMs) return;
     if (leavers.isRecent(preferred)) return;
     const loop = this.port.loop();
     if (!this.canLead(loop.status())) return;
-    this.nextAttemptMs = nowMs() + ATTEMPT_EVERY_MS;
+    if (isRunning) {
+      loop.transferLeadership(preferred);
+      return;
+    }
+    this.nextAttemptMs = now + ATTEMPT_EVERY_MS;
+    this.attemptUntilMs = now + ATTEMPT_MS;
     log.info("raft: handing leadership to this group's preferred node", { to: preferred });
     loop.transferLeadership(preferred);
   }

@@ -63,6 +63,16 @@ export class QuorumWatch {
     return this.view === null ? null : Math.round(this.view.quorumAckMs + this.viewAgeMs);
   }
 
+  /**
+   * On the leader: ms of ticks since a majority was heard. A stall of this process is no silence of the
+   * others: what they sent meanwhile is heard a moment later.
+   */
+  unheardMs(status: CoreStatus): number {
+    const { voters, outgoing } = status.config;
+    const halves = [voters, outgoing].filter((half) => half.length > 0);
+    return Math.max(0, ...halves.map((half) => this.majorityAge(status, half)));
+  }
+
   /** On the leader: ms since the member was heard. */
   memberAckMs(peer: PeerStatus | undefined): number {
     const ticks = peer?.ticksSinceContact;
@@ -106,8 +116,7 @@ export class QuorumWatch {
     const { voters, outgoing } = status.config;
     const halves = [voters, outgoing].filter((half) => half.length > 0);
     if (halves.every((half) => half.length === 1 && half[0] === status.id)) return 0;
-    const ages = halves.map((half) => this.majorityAge(status, half));
-    return Math.round(Math.max(0, this.stalledMs(), ...ages));
+    return Math.round(Math.max(this.stalledMs(), this.unheardMs(status)));
   }
 
   private majorityAge(status: CoreStatus, voters: readonly NodeId[]): number {
