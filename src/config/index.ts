@@ -23,3 +23,4 @@ export type {
 } from './queen-config.js';
 export type { ApplySkip, TenantGroup } from './repairs.js';
 export { monotonicMs, systemClock, systemRandom } from './system-sources.js';
+export { reasonOf, WatchedFiles, type FileUser, type NamedFiles } from './watched-files.js';

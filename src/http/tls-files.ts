@@ -2,11 +2,9 @@
  * Certificate and key of the HTTP port: read at boot, where anything wrong is fatal, and again when the
  * files change, where anything wrong keeps the pair in use. Connections that are open keep theirs.
  */
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { ConfigError } from '../config/index.js';
+import { ConfigError, reasonOf, WatchedFiles } from '../config/index.js';
 import type { TargetLogger } from '../logging/index.js';
 
 export interface TlsPaths {
@@ -19,72 +17,47 @@ export interface TlsPair {
   readonly key: Buffer;
 }
 
-/** Files are read again so often: what Kubernetes mounts changes behind links no watcher follows. */
-const CHECK_MS = 10_000;
-
 export class TlsFiles {
-  private timer: NodeJS.Timeout | null = null;
-  private refused: TlsPair | null = null;
-
   private constructor(
-    private readonly paths: TlsPaths,
-    private current: TlsPair,
+    private readonly files: WatchedFiles<'cert' | 'key'>,
     private readonly log: TargetLogger,
   ) {}
 
   /** Throws ConfigError when the files cannot be read or do not belong together. */
-  static open(paths: TlsPaths, log: TargetLogger): TlsFiles {
+  static open({ certPath, keyPath }: TlsPaths, log: TargetLogger): TlsFiles {
     try {
-      const pair = { cert: readFileSync(paths.certPath), key: readFileSync(paths.keyPath) };
-      createSecureContext(pair);
-      return new TlsFiles(paths, pair, log);
+      const files = WatchedFiles.read({ cert: certPath, key: keyPath });
+      createSecureContext(files.files);
+      return new TlsFiles(files, log);
     } catch (error) {
       throw new ConfigError(
         'QUEEN_TLS_CERT',
-        `QUEEN_TLS_CERT and QUEEN_TLS_KEY: ${reasonOf(error)} (${paths.certPath}, ${paths.keyPath})`,
+        `QUEEN_TLS_CERT and QUEEN_TLS_KEY: ${reasonOf(error)} (${certPath}, ${keyPath})`,
       );
     }
   }
 
   get pair(): TlsPair {
-    return this.current;
+    return this.files.files;
   }
 
-  watch(server: Pick<Server, 'setSecureContext'>, checkMs = CHECK_MS): void {
-    this.timer = setInterval(() => void this.check(server), checkMs);
-    this.timer.unref();
+  watch(server: Pick<Server, 'setSecureContext'>, checkMs?: number): void {
+    const { files, log } = this;
+    const user = {
+      use: (pair: TlsPair): void => {
+        server.setSecureContext(pair);
+        log.info('TLS certificate read again', {});
+      },
+      refused: (error: unknown): void => {
+        log.error('TLS files changed and cannot be used, the old ones stay', {
+          error: reasonOf(error),
+        });
+      },
+    };
+    files.watch(user, checkMs);
   }
 
   close(): void {
-    if (this.timer !== null) clearInterval(this.timer);
-    this.timer = null;
+    this.files.close();
   }
-
-  private async check(server: Pick<Server, 'setSecureContext'>): Promise<void> {
-    let read: TlsPair | null = null;
-    try {
-      const { certPath, keyPath } = this.paths;
-      const [cert, key] = await Promise.all([readFile(certPath), readFile(keyPath)]);
-      read = { cert, key };
-      if (this.timer === null || isSame(read, this.current) || isSame(read, this.refused)) return;
-      server.setSecureContext(read);
-      this.current = read;
-      this.log.info('TLS certificate read again', {});
-    } catch (error) {
-      // Half of a pair may be there first: it is tried again until it fits, and told once.
-      this.refused = read;
-      this.log.error('TLS files changed and cannot be used, the old ones stay', {
-        error: reasonOf(error),
-      });
-    }
-  }
-}
-
-function isSame(read: TlsPair, known: TlsPair | null): boolean {
-  return known !== null && read.cert.equals(known.cert) && read.key.equals(known.key);
-}
-
-/** OpenSSL's words name no key bytes. */
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,4 @@
 /** The way to the other members of a raft group, from the configuration. */
-import { readFileSync } from 'node:fs';
 import { nodeId, type GroupId } from '../common/ids.js';
 import type { QueenConfig } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
@@ -8,7 +7,8 @@ import { groupClusterId } from './group-directories.js';
 import { addressesOf, groupAddress } from './group-options.js';
 import type { RepairPeers } from './log-repair.js';
 import type { ClusterGroupOptions } from './open-cluster-group.js';
-import { peersOf, PeerNetwork, type PeerTls } from './transport/index.js';
+import { PeerTlsFiles } from './peer-tls.js';
+import { peersOf, PeerNetwork, type PeerTlsSource } from './transport/index.js';
 
 const MIB = 1024 * 1024;
 /** Identity of clusters without QUEEN_CELL_ID. */
@@ -20,13 +20,16 @@ export function clusterIdOf({ server }: QueenConfig, id: GroupId): string {
 }
 
 /** Whom to ask for entries of a damaged log. */
-export function repairPeersOf(config: QueenConfig, id: GroupId): RepairPeers {
+export function repairPeersOf(
+  config: QueenConfig,
+  { id, log }: { readonly id: GroupId; readonly log: GroupLog },
+): RepairPeers {
   return {
     peers: peersOf(addressesOf(config, id)),
     clusterId: clusterIdOf(config, id),
     kinds: MACHINE_VERSION,
     token: config.raft.token,
-    ...tlsOf(config),
+    ...tlsOf(config, log),
   };
 }
 
@@ -56,15 +59,13 @@ export function connectPeers(
       commandQueueBytes: raft.forwardInflightBytes,
     },
     log,
-    ...tlsOf(config),
+    ...tlsOf(config, log),
   });
 }
 
 /** Mutual TLS between members when all three files are named; the configuration checks that. */
-function tlsOf({ raft }: QueenConfig): { tls?: PeerTls } {
+function tlsOf({ raft }: QueenConfig, log: GroupLog): { tls?: PeerTlsSource } {
   const { tlsCert, tlsKey, tlsCa } = raft;
   if (tlsCert === null || tlsKey === null || tlsCa === null) return {};
-  return {
-    tls: { cert: readFileSync(tlsCert), key: readFileSync(tlsKey), ca: readFileSync(tlsCa) },
-  };
+  return { tls: PeerTlsFiles.open({ cert: tlsCert, key: tlsKey, ca: tlsCa }, log) };
 }

@@ -128,7 +128,7 @@ async function openMember(
     join: raft.join,
     applySkip: raft.applySkip,
     restart,
-    ...(raft.peers.length > 1 ? { repairFrom: repairPeersOf(config, id) } : {}),
+    ...(raft.peers.length > 1 ? { repairFrom: repairPeersOf(config, { id, log }) } : {}),
     forceRecover: raft.forceRecover !== null,
     timing: clusterTiming(config),
     connect: (own) => (network = connectPeers(config, { id, log }, own)),

@@ -16,7 +16,7 @@ export async function repairConfigured(config: QueenConfig, log: GroupLog): Prom
     reports.push(
       await repairDirectory({
         ...{ directory: groupDirectory(dir, id), nodeId, log },
-        peers: clustered && peers.length > 1 ? repairPeersOf(config, id) : null,
+        peers: clustered && peers.length > 1 ? repairPeersOf(config, { id, log }) : null,
       }),
     );
   }

@@ -95,7 +95,7 @@ const identity = {
     name: 'QUEEN_RAFT_TLS_CERT',
     fallback: null,
     own: true,
-    doc: 'PEM file for mutual TLS on the raft port; needs QUEEN_RAFT_TLS_KEY and QUEEN_RAFT_TLS_CA.',
+    doc: 'PEM file for mutual TLS on the raft port; needs QUEEN_RAFT_TLS_KEY and QUEEN_RAFT_TLS_CA. All three are read again when they change.',
   }),
   tlsKey: text({
     name: 'QUEEN_RAFT_TLS_KEY',

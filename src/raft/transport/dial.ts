@@ -31,7 +31,7 @@ export function openRequest(options: RequestOptions, context: TransportContext):
   const { handshakeMs } = context.limits;
   const base: RequestOptions = { ...options, agent: false, timeout: handshakeMs };
   if (tls === undefined) return httpRequest(base);
-  return httpsRequest({ ...base, ...tls, checkServerIdentity: () => undefined });
+  return httpsRequest({ ...base, ...tls.current, checkServerIdentity: () => undefined });
 }
 
 export function dialStream(

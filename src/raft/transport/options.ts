@@ -19,6 +19,13 @@ export interface PeerTls {
   readonly ca: string | Buffer;
 }
 
+/** Where these come from; they may be replaced while the port is open. */
+export interface PeerTlsSource {
+  readonly current: PeerTls;
+  /** Calls back with what replaced them; the returned function ends that. */
+  watch(changed: (tls: PeerTls) => void): () => void;
+}
+
 export interface PeerNetworkOptions {
   readonly self: NodeId;
   /** This node may be among them. */
@@ -37,7 +44,7 @@ export interface PeerNetworkOptions {
   readonly generation?: number;
   readonly limits?: Partial<TransportLimits>;
   readonly log: GroupLog;
-  readonly tls?: PeerTls;
+  readonly tls?: PeerTlsSource;
 }
 
 export interface TransportLimits {
@@ -99,7 +106,7 @@ export interface TransportContext {
   /** Random, new with every start of the process. */
   readonly bootId: string;
   readonly limits: TransportLimits;
-  readonly tls: PeerTls | undefined;
+  readonly tls: PeerTlsSource | undefined;
   readonly warnings: Warnings;
 }
 

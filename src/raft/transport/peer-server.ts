@@ -6,7 +6,7 @@
  */
 import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import * as handshake from './handshake.js';
@@ -41,6 +41,7 @@ export interface ServerHooks {
 export class PeerServer {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
+  private unwatch: (() => void) | undefined;
 
   constructor(
     private readonly context: TransportContext,
@@ -62,7 +63,7 @@ export class PeerServer {
         ? createServer(options)
         : createTlsServer({
             ...options,
-            ...tls,
+            ...tls.current,
             ...mutual,
             handshakeTimeout: limits.handshakeMs,
           });
@@ -81,12 +82,16 @@ export class PeerServer {
       this.server.listen({ host, port }, () => {
         this.server.off('error', reject);
         this.server.on('error', (error) => this.refusing(null, error.message));
+        this.unwatch = this.context.tls?.watch((tls) =>
+          (this.server as TlsServer).setSecureContext({ ...tls }),
+        );
         resolve();
       });
     });
   }
 
   async stop(): Promise<void> {
+    this.unwatch?.();
     if (!this.server.listening) return;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     for (const socket of this.sockets) socket.destroy();
@@ -106,7 +111,11 @@ export class PeerServer {
       this.refusing(socket as Socket, error.message);
       refuse(socket, 400, 'not a request');
     });
-    server.on('tlsClientError', (error, socket) => this.refusing(socket as Socket, error.message));
+    server.on('tlsClientError', (error, socket) => {
+      this.refusing(socket as Socket, error.message);
+      // There is no channel to answer through: an orderly end would wait for the handshake for ever.
+      socket.destroy();
+    });
   }
 
   private serve(request: IncomingMessage, response: ServerResponse, mustContinue = false): void {

@@ -1,14 +1,10 @@
-/** The raft port against strangers: no token, garbage, frames that lie, slow handshakes, TLS. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+/** The raft port against strangers: no token, garbage, frames that lie, slow handshakes. */
 import { connect as dial, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { logIndex, nodeId as id } from '../../../src/common/ids.js';
 import { FrameKind, FrameWriter } from '../../../src/raft/transport/frame.js';
 import { writeMessage } from '../../../src/raft/transport/message-codec.js';
 import { helloFrame } from '../../../src/raft/transport/hello.js';
-import { addressOf, connect, heartbeat, startNode, stopAll, until } from './recorder.js';
+import { addressOf, heartbeat, startNode, stopAll, until } from './recorder.js';
 import type { TestNode } from './recorder.js';
 
 afterEach(stopAll);
@@ -196,25 +192,6 @@ it('bounds handshake time, header bytes and connections', async () => {
   const crowd = Array.from({ length: 20 }, () => stranger(node));
   await until('the crowd is cut', () => crowd.filter(({ closed }) => closed).length >= 14, 2000);
   for (const each of crowd) await ended(each, 2500);
-});
-
-it('speaks mutual TLS', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'queen-tls-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const name = ['-subj', '/CN=queen', '-days', '2'];
-  const made = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-  execFileSync('openssl', [...made, ...name, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  const tls = { key: readFileSync(key), cert: readFileSync(cert), ca: readFileSync(cert) };
-  rmSync(folder, { recursive: true });
-  const [a, b] = [await startNode(1, { tls }), await startNode(2, { tls })];
-  await connect(a, b);
-  a.network.send(heartbeat(a, b, 3));
-  await until('a heartbeat', () => b.heard.messages.length === 1);
-  const query = { nodeId: a.id, directoryId: Uint8Array.of(9), lastIndex: logIndex(3) };
-  expect(await a.network.queryState(b.id, query, 2000)).toEqual(b.heard.stateAnswer);
-  const plain = await startNode(3);
-  plain.network.setPeers([addressOf(a)]);
-  expect(await plain.network.queryState(a.id, query, 1000)).toBeNull();
 });
 
 it('works over IPv6', async () => {
