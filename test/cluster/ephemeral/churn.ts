@@ -18,6 +18,8 @@ export interface Round {
   readonly round: number;
   readonly node: number;
   readonly handed: HandedOver;
+  /** Partitions of the queue that are at home there; it holds them again at the end of the round. */
+  readonly home: number;
   /** From the signal to all partitions back in place. */
   readonly tookMs: number;
 }
@@ -37,6 +39,8 @@ export class ChurnRun {
   private consuming = true;
   private numbers = 0;
   private turn = 0;
+  /** What each node holds while all are there. */
+  private readonly homes = new Map<number, readonly string[]>();
 
   constructor(
     private readonly scene: EphemeralScene,
@@ -49,6 +53,10 @@ export class ChurnRun {
       queue: QUEUE,
       options: { leaseSeconds: 5, retryLimit: 1000 },
     });
+    for (const partition of PARTITIONS) await scene.pop(1, QUEUE, `partition=${partition}`);
+    for (const id of scene.cluster.ids) {
+      this.homes.set(id, [...(await scene.owned(id, QUEUE)).keys()]);
+    }
     const producers = Array.from({ length: PRODUCERS }, () => this.produce());
     const consumers = Array.from({ length: CONSUMERS }, (_, n) => this.consume(n));
     const done: Round[] = [];
@@ -58,30 +66,35 @@ export class ChurnRun {
     await this.waitDelivered();
     this.consuming = false;
     await Promise.all(consumers);
-    const wipes = await Promise.all(
-      scene.cluster.ids.map((id) => scene.metric(id, 'queen_ephemeral_wipes_total')),
-    );
     return {
       rounds: done,
       acknowledged: this.acknowledged.size,
       delivered: this.delivered.size,
       missing: this.missing(),
-      wipes: wipes.reduce((sum, one) => sum + one, 0),
+      wipes: await scene.wipes(scene.cluster.ids),
     };
   }
 
   private async one(round: number): Promise<Round> {
     const node = 1 + (round % this.scene.cluster.ids.length);
+    const home = this.homes.get(node) ?? [];
     const from = performance.now();
     const handed = await this.scene.stopNode(node);
     await this.scene.startNode(node);
+    await this.scene.cluster.until(
+      async () => {
+        const held = await this.scene.owned(node, QUEUE);
+        return home.every((partition) => held.has(partition));
+      },
+      { withinMs: 60_000, what: `node ${node} to hold its ${home.length} partitions again` },
+    );
     const tookMs = performance.now() - from;
     this.say(
       `round ${round}: node ${node}, ${handed.rings} rings, ${handed.messages} messages, ` +
-        `lost ${handed.lost}, back after ${tookMs.toFixed(0)} ms`,
+        `lost ${handed.lost}, ${home.length} partitions back after ${tookMs.toFixed(0)} ms`,
     );
     if (handed.lost > 0) this.sayWhy();
-    return { round, node, handed, tookMs };
+    return { round, node, handed, home: home.length, tookMs };
   }
 
   /** What the nodes said about hand-overs that failed. */

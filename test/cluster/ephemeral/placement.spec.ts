@@ -1,4 +1,6 @@
 /** Partitions on several owners, reached through any node; an owner that stops, and one that dies. */
+import { killOwner } from './killed-share.js';
+import { MovedRingsRun } from './moved-rings.js';
 import { EphemeralScene } from './scene.js';
 
 jest.setTimeout(240_000);
@@ -82,107 +84,36 @@ describe('three nodes', () => {
     });
   });
 
-  it('SIGTERM of an owner delivers every ring, leases and positions included; they come back with it', async () => {
-    await pushAll('moved', 5);
-    // One acknowledged, one leased, one failed, the rest unread; and a second group in between.
-    for (const partition of PARTITIONS) {
-      const popped = await scene.pop(2, 'moved', `partition=${partition}&batch=3&group=g`);
-      await scene.send(3, 'POST', '/ack', {
-        ...{ queue: 'moved', group: 'g' },
-        acks: [{ id: popped[0]!.id }, { id: popped[2]!.id, status: 'failed' }],
-      });
-      await scene.pop(1, 'moved', `partition=${partition}&batch=3&group=h&commitOnDelivery=true`);
+  it('what is refused at the owner comes back as it is, through any node', async () => {
+    await scene.send(2, 'POST', '/configure', { queue: 'bounded', options: { maxLength: 1 } });
+    for (const partition of PARTITIONS.slice(0, 2)) {
+      await scene.push(1, 'bounded', partition, [1]);
+      for (const id of [1, 2, 3]) {
+        const { status, body } = await scene.push(id, 'bounded', partition, [2]);
+        expect([id, status, body['code']]).toEqual([id, 429, 'queue_full']);
+      }
     }
-    const old = 2;
-    const share = await scene.share(old, 'moved');
-    expect(share.partitions).toBeGreaterThan(0);
-    const handed = await scene.stopNode(old);
-    expect(handed).toMatchObject({ lost: 0, stillShipping: 0 });
-    expect(handed.delivered).toBe(handed.rings);
-    expect(handed.messages).toBeGreaterThanOrEqual(share.depth);
-    const left = await Promise.all([1, 3].map((id) => scene.share(id, 'moved')));
-    expect(left.reduce((sum, { partitions }) => sum + partitions, 0)).toBe(6);
-    await scene.startNode(old);
-    await scene.cluster.until(
-      async () => (await scene.share(old, 'moved')).partitions === share.partitions,
-      { withinMs: 30_000, what: 'the partitions to move back' },
-    );
-    for (const [i, partition] of PARTITIONS.entries()) {
-      const id = 1 + (i % 3);
-      const g = await scene.pop(id, 'moved', `partition=${partition}&batch=9&group=g`);
-      const seen = g.map(({ payload }) => payload);
-      // What was leased comes back when it moved; else the lease still runs where it was.
-      const all = [`${partition}:1`, `${partition}:2`, `${partition}:3`, `${partition}:4`];
-      expect([all, all.slice(1)]).toContainEqual(seen);
-      const failed = g.find(({ payload }) => payload === `${partition}:2`);
-      expect(failed?.attempts).toBe(2);
-      const h = await scene.pop(id, 'moved', `partition=${partition}&batch=9&group=h`);
-      expect(h.map(({ payload }) => payload)).toEqual([`${partition}:4`]);
-    }
-    for (const id of [1, 2, 3])
-      expect(await scene.metric(id, 'queen_ephemeral_wipes_total')).toBe(0);
+  });
+
+  it('SIGTERM of an owner delivers every ring with all it carries; they come back with it', async () => {
+    const moved = await new MovedRingsRun(scene, PARTITIONS).run();
+    expect(moved.differences).toEqual([]);
+    expect(moved.compared).toBe(3 + 5 * PARTITIONS.length);
+    expect(moved.partitions).toBeGreaterThan(0);
+    const { handed } = moved;
+    expect(handed).toMatchObject({ lost: 0, stillShipping: 0, delivered: handed.rings });
+    expect(handed.rings).toBeGreaterThanOrEqual(moved.partitions);
+    expect(await scene.wipes([1, 2, 3])).toBe(0);
   });
 
   it('kill -9 loses exactly the share of that node, says so, and its partitions are served again', async () => {
-    await pushAll('killed', 4);
-    const old = await scene.cluster.leader();
-    const others = [1, 2, 3].filter((id) => id !== old);
-    const share = await scene.share(old, 'killed');
-    const owned: string[] = [];
-    const { body } = await scene.send(old, 'GET', '/queues/killed/depth');
-    for (const one of body['partitions'] as { partition: string }[]) owned.push(one.partition);
-    expect([owned.length, share.depth]).toEqual([share.partitions, share.partitions * 4]);
-    expect(owned.length).toBeGreaterThan(0);
-    const rings = await heldRings(old);
-    // The others hear of it with the next probe.
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    const ended = scene.cluster.node(old).ended();
-    scene.cluster.node(old).signal('SIGKILL');
-    await ended;
-    const from = performance.now();
-    await scene.cluster.until(
-      async () => {
-        const pushed = await Promise.all(
-          // Through both: each learns by itself that the owner is gone.
-          others.flatMap((id) =>
-            owned.map((partition) => scene.push(id, 'killed', partition, ['new'])),
-          ),
-        ).catch(() => []);
-        return pushed.length > 0 && pushed.every(({ status }) => status === 201);
-      },
-      { withinMs: 30_000, what: 'its partitions to be served' },
-    );
-    const servedMs = performance.now() - from;
+    const killed = await killOwner(scene, PARTITIONS);
+    expect(killed.differences).toEqual([]);
+    expect(killed.partitions).toBeGreaterThan(0);
+    expect([killed.kept, killed.wipes]).toEqual([killed.expected, killed.rings]);
     process.stdout.write(
-      `partitions of the dead node served again after ${servedMs.toFixed(0)} ms\n`,
+      `partitions of the dead node served again after ${killed.servedMs.toFixed(0)} ms\n`,
     );
-    expect(servedMs).toBeLessThan(TTL_MS * 2);
-    for (const partition of PARTITIONS) {
-      const popped = await scene.pop(others[1]!, 'killed', `partition=${partition}&batch=100`);
-      const kept = popped.map(({ payload }) => payload).filter((payload) => payload !== 'new');
-      const expected = [0, 1, 2, 3].map((n) => `${partition}:${n}`);
-      expect([partition, kept]).toEqual([partition, owned.includes(partition) ? [] : expected]);
-    }
-    await scene.cluster.until(
-      async () => {
-        const wipes = await Promise.all(
-          others.map((id) => scene.metric(id, 'queen_ephemeral_wipes_total')),
-        );
-        return wipes.reduce((sum, one) => sum + one, 0) === rings;
-      },
-      { withinMs: 20_000, what: `${rings} wipes` },
-    );
-    await scene.startNode(old);
+    expect(killed.servedMs).toBeLessThan(TTL_MS * 2);
   });
-
-  async function heldRings(id: number): Promise<number> {
-    const { body } = await scene.send(id, 'GET', '/queues');
-    let rings = 0;
-    for (const { queue } of body['queues'] as { queue: string }[]) {
-      const depth = await scene.send(id, 'GET', `/queues/${queue}/depth`);
-      const partitions = (depth.body['partitions'] ?? []) as { bytes: number }[];
-      rings += partitions.filter(({ bytes }) => bytes > 0).length;
-    }
-    return rings;
-  }
 });

@@ -76,6 +76,35 @@ export class EphemeralScene {
     return queues.find((one) => one.queue === queue) ?? { depth: 0, partitions: 0 };
   }
 
+  /** Partitions one node holds, and what the group (all of them when absent) has not passed of each. */
+  async owned(id: number, queue: string, group?: string): Promise<ReadonlyMap<string, number>> {
+    const query = group === undefined ? '' : `?group=${group}`;
+    const { status, body } = await this.send(id, 'GET', `/queues/${queue}/depth${query}`);
+    if (status === 404) return new Map();
+    const rows = body['partitions'] as { partition: string; pending: number }[];
+    return new Map(rows.map(({ partition, pending }) => [partition, pending]));
+  }
+
+  /** Partitions with contents on one node, of all queues. */
+  async heldRings(id: number): Promise<number> {
+    const { body } = await this.send(id, 'GET', '/queues');
+    let rings = 0;
+    for (const { queue } of body['queues'] as { queue: string }[]) {
+      const depth = await this.send(id, 'GET', `/queues/${queue}/depth`);
+      const partitions = (depth.body['partitions'] ?? []) as { bytes: number }[];
+      rings += partitions.filter(({ bytes }) => bytes > 0).length;
+    }
+    return rings;
+  }
+
+  /** Partitions that these nodes count as lost. */
+  async wipes(ids: readonly number[]): Promise<number> {
+    const counts = await Promise.all(
+      ids.map((id) => this.metric(id, 'queen_ephemeral_wipes_total')),
+    );
+    return counts.reduce((sum, one) => sum + one, 0);
+  }
+
   async metric(id: number, sample: string): Promise<number> {
     const response = await fetch(`${this.cluster.url(id)}/metrics/prometheus`);
     const line = (await response.text()).split('\n').find((one) => one.startsWith(`${sample} `));
