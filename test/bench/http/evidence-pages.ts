@@ -14,6 +14,12 @@ queue whose consumers complete 2,000 messages a second, then beside one whose co
 The p99 of pushes and acks is that of the steady queue. The dead letters that are listed at the end must be exactly
 those that were acknowledged.`;
 
+const EPHEMERAL = `One broker. Pushes of 100 x 1 KB and pops of 100, commit on delivery, on 20 partitions: in memory and on the
+durable path in turn. Then many messages in memory, RSS at each million.`;
+
+const GUARDS = `Brokers one after the other, pushes of one message of 100 B over 50 connections: JWT off, HS256 with one token
+that the broker remembers, and HS256 with a token it never saw on every request.`;
+
 /** Answers the path of the page, null when no page belongs to the run. */
 export function writePage(options: BenchOptions, report: string): string | null {
   const table = `\`\`\`text\n${report}\n\`\`\``;
@@ -33,6 +39,22 @@ export function writePage(options: BenchOptions, report: string): string | null 
       ...{ path, title: 'A storm of dead letters beside steady traffic', about: STORM, table },
       command: `npm run bench -- --dead-letter-storm ${deadLetterStorm}${strict}`,
     });
+    return path;
+  }
+  if (options.ephemeral) {
+    const path = 'docs/evidence/ephemeral-bench.md';
+    const { messages } = options;
+    const many = messages === undefined ? '' : ` --messages ${messages}`;
+    writeEvidence({
+      ...{ path, title: 'Ephemeral queues beside the durable path', about: EPHEMERAL, table },
+      command: `npm run bench -- --ephemeral${many}${strict}`,
+    });
+    return path;
+  }
+  if (options.guards) {
+    const path = 'docs/evidence/guards.md';
+    const command = `npm run bench -- --guards${strict}`;
+    writeEvidence({ path, title: 'What tokens cost', about: GUARDS, table, command });
     return path;
   }
   return null;

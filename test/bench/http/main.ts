@@ -10,6 +10,7 @@ import { measureCluster } from './cluster.js';
 import { DeadLetterStorm } from './dead-letter-storm.js';
 import { measureEphemeral } from './ephemeral.js';
 import { writePage } from './evidence-pages.js';
+import { measureGuards } from './guards.js';
 import { measureLongPoll } from './long-poll.js';
 import { ManyPartitions } from './many-partitions.js';
 import type { Measurement } from './measure.js';
@@ -121,8 +122,17 @@ async function runEphemeral(scene: Scene, options: BenchOptions): Promise<Outcom
   // The rate is a tenant's; here it is the broker that is measured.
   const unlimited = { QUEEN_EPHEMERAL_RATE: '100000000', QUEEN_EPHEMERAL_BURST: '100000000' };
   const broker = await scene.broker(unlimited);
-  const { measurements, budgets } = await measureEphemeral(broker, { ...options, say });
-  return { measurements, budgets, verdicts: [], notes: [] };
+  const notes: string[] = [];
+  const note = (text: string): void => {
+    say(text);
+    notes.push(text);
+  };
+  const { measurements, budgets } = await measureEphemeral(broker, { ...options, say: note });
+  return { measurements, budgets, verdicts: [], notes };
+}
+
+async function runGuards(scene: Scene, options: BenchOptions): Promise<Outcome> {
+  return { ...(await measureGuards(scene, { ...options, say })), verdicts: [] };
 }
 
 async function runLongPoll(scene: Scene): Promise<Outcome> {
@@ -156,6 +166,7 @@ function run(scene: Scene, options: BenchOptions): Promise<Outcome> {
   if (options.deadLetterStorm !== undefined) return runStorm(scene, options.deadLetterStorm);
   if (options.steadySeconds !== undefined) return runSteadyState(scene, options);
   if (options.ephemeral) return runEphemeral(scene, options);
+  if (options.guards) return runGuards(scene, options);
   return options.longPoll ? runLongPoll(scene) : runCases(scene, options);
 }
 

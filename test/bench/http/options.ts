@@ -21,9 +21,11 @@ export const USAGE = `npm run bench -- [options]
                        connections spread over all nodes
   --messages N         with --ephemeral: N messages at the end, RSS at each million
   --ephemeral          push and pop in memory next to the durable path instead of the cases
+  --guards             pushes with JWT on against off instead of the cases
   --retention N        retention of N messages (1000000) beside half load instead of the cases
   --dead-letter-storm N  N dead letters (100000) on one queue beside steady traffic of others
-  --evidence           with --retention or --dead-letter-storm: the page in docs/evidence
+  --evidence           with --retention, --dead-letter-storm, --ephemeral or --guards: the page in
+                       docs/evidence
   --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
 `;
 
@@ -46,6 +48,7 @@ export interface BenchOptions {
   readonly deadLetterStorm: number | undefined;
   readonly longPoll: boolean;
   readonly ephemeral: boolean;
+  readonly guards: boolean;
   readonly messages: number | undefined;
   readonly nodes: number | undefined;
   /** Write the page of docs/evidence that belongs to the run. */
@@ -82,6 +85,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       'dead-letter-storm': { type: 'string' },
       longpoll: { type: 'boolean' },
       ephemeral: { type: 'boolean' },
+      guards: { type: 'boolean' },
       messages: { type: 'string' },
       nodes: { type: 'string' },
       evidence: { type: 'boolean' },
@@ -117,6 +121,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     deadLetterStorm: numberOf(values['dead-letter-storm']),
     longPoll: values.longpoll === true,
     ephemeral: values.ephemeral === true,
+    guards: values.guards === true,
     messages: numberOf(values.messages),
     nodes: numberOf(values.nodes),
     evidence: values.evidence === true,
