@@ -1,4 +1,5 @@
 /** What the log says no with, in the envelope of the timer plane (state.md §2.7). */
+import { HttpException } from '@nestjs/common';
 import { QueenError } from '../common/errors.js';
 import type { ErrorCode } from '../common/errors.js';
 import { faultOf, StateRefusal } from '../common/state-refusal.js';
@@ -32,7 +33,8 @@ export function isOutcomeUnknown(error: unknown): boolean {
 }
 
 function timerFailure(error: unknown): unknown {
-  if (error instanceof StateRefusal) return error;
+  // What the HTTP layer refuses (a header, say) is no fault of this plane.
+  if (error instanceof StateRefusal || error instanceof HttpException) return error;
   if (!(error instanceof QueenError)) return faultOf('timers_error', error);
   if (SHARED.has(error.code)) return error;
   const reason = REASONS[error.code];

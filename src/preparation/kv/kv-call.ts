@@ -3,6 +3,7 @@
  * Anything planned: one command, and the call's reads see the state right at its place in the log. A
  * call that cannot change anything and reads nothing is answered behind a barrier without an entry.
  */
+import { HttpException } from '@nestjs/common';
 import { compareBytes } from '../../common/byte-order.js';
 import type { ErrorCode } from '../../common/errors.js';
 import { QueenError } from '../../common/errors.js';
@@ -304,7 +305,8 @@ const SHARED: ReadonlySet<ErrorCode> = new Set([
 
 /** Engine refusals in the envelope of the key-value store; what all routes share stays as it is. */
 export function asKvRefusal(error: unknown): unknown {
-  if (error instanceof StateRefusal) return error;
+  // What the HTTP layer refuses (a header, say) is no fault of this plane.
+  if (error instanceof StateRefusal || error instanceof HttpException) return error;
   if (!(error instanceof QueenError)) return faultOf('kv_error', error);
   if (SHARED.has(error.code)) return error;
   const reason = UNAVAILABLE[error.code];
