@@ -29,6 +29,10 @@ const COMMANDS = {
     summary: 'check the log of a stopped node, rebuild what is damaged from its peers',
   },
   restore: { module: 'restore.js', summary: '--from DIR: fill an empty QUEEN_RAFT_DIR' },
+  verify: {
+    module: 'verify.js',
+    summary: '[DIR] [--json]: check the data of a stopped node, or a backup; changes nothing',
+  },
 };
 
 function usage() {

@@ -56,7 +56,8 @@ async function openAnew(path: string, directory: string): Promise<ClassicLevel> 
   );
 }
 
-function isLocked(error: unknown): boolean {
+/** LevelDB says that somebody else holds it. */
+export function isLocked(error: unknown): boolean {
   const cause =
     error !== null && typeof error === 'object' && 'cause' in error ? error.cause : null;
   const code = cause !== null && typeof cause === 'object' && 'code' in cause ? cause.code : null;

@@ -38,6 +38,12 @@ export { openGroups } from './open-groups.js';
 export { RaftModule } from './raft.module.js';
 export { TOKEN_HEADER as RAFT_TOKEN_HEADER } from './transport/index.js';
 export { repairConfigured } from './repair-groups.js';
+export {
+  verifyDirectory,
+  type VerifyOptions,
+  type VerifyReport,
+} from './verify/verify-directory.js';
+export type { GroupReport } from './verify/verify-group.js';
 export type { RepairReport } from './wal/index.js';
 export { writeBackup, type BackupStream } from './snapshot/backup.js';
 export { restoreGroups, type RestoreGroupsOptions } from './snapshot/restore-groups.js';

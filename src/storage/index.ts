@@ -11,3 +11,4 @@ export { STORE_DIRECTORY, Store, type OpenReport, type StoreOptions } from './st
 export type { StoreMeta } from './store-meta.js';
 export { syncDirectory } from './sync-directory.js';
 export { StoreSnapshot, type Row, type RowScan, type ScanOptions } from './store-snapshot.js';
+export { verifyStore, type StoreVerification } from './verify-store.js';

@@ -102,7 +102,7 @@ function checkAgainstLog(durable: LogIndex, hasMeta: boolean, wal: WalPort): voi
 }
 
 export interface ReplayParts {
-  readonly wal: WalPort;
+  readonly wal: Pick<WalPort, 'lastIndex' | 'read'>;
   readonly apply: ApplyLoop;
   readonly tail: TailCache;
   readonly log: GroupLog;

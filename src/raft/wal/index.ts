@@ -20,8 +20,13 @@ export {
 } from './identity.js';
 export { parseSegmentFileName, segmentFileName } from './manifest.js';
 export type { SegmentRow, SegmentState } from './manifest.js';
+export { FOREIGN_FILE_CURE, REPLACE_NODE_CURE } from './errors.js';
+export { SYNCED_FILE } from './synced-mark.js';
+export { MANIFEST_FILE } from './manifest.js';
+export { examineSegment } from './examine.js';
 export { repairWal } from './repair.js';
 export type { EntrySource, RepairReport, SharedEntry } from './repair.js';
+export { verifyWal, type FoundLog, type VerifiedWal } from './verify.js';
 export type { ScrubOptions, ScrubReport } from './scrub.js';
 export type {
   DirectoryIdentity,

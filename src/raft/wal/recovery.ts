@@ -21,10 +21,13 @@ import type { DirectoryIdentity, HardState, WalLog } from './types.js';
 /** Piece in which the last batch is written again. */
 const REWRITE_BYTES = 4 * 1024 * 1024;
 
-export interface RecoverySource {
+interface LogSource {
   readonly files: FilePort;
   readonly directory: string;
   readonly identity: DirectoryIdentity;
+}
+
+export interface RecoverySource extends LogSource {
   readonly log: WalLog;
 }
 
@@ -46,10 +49,27 @@ interface Verified {
   readonly runs: readonly TermRun[];
 }
 
-export async function recoverWal(
-  source: RecoverySource,
+/** What lies on the disk, verified and not changed. Whoever has it closes the file. */
+export interface InspectedWal {
+  readonly segments: readonly Segment[];
+  readonly terms: TermRuns;
+  readonly survey: DirectorySurvey;
+  readonly hasMark: boolean;
+  /** The active segment. */
+  readonly file: OpenFile;
+  readonly path: string;
+  readonly header: SegmentHeader;
+  readonly headerBytes: number;
+  readonly sizeBytes: number;
+  readonly recovered: RecoveredActive;
+}
+
+/** Throws WalDamageError where a start is refused; writes nothing. */
+export async function inspectWal(
+  source: LogSource,
   manifest: Manifest,
-): Promise<RecoveredWal> {
+  mode: 'read' | 'update',
+): Promise<InspectedWal> {
   const { files, directory, identity } = source;
   checkSameDirectory(`${directory}/${MANIFEST_FILE}`, manifest.identity, identity);
   const survey = await surveyDirectory(source, manifest);
@@ -63,25 +83,40 @@ export async function recoverWal(
   const markHere = typeof mark === 'string' ? undefined : markOf(source, mark, last);
   const terms = liveTerms(verified);
   const path = pathOf(source, last.segment.row);
-  const file = await files.open(path, 'update');
+  const { header, headerBytes } = last;
+  const file = await files.open(path, mode);
   try {
     const sizeBytes = await file.sizeBytes();
-    const { header, headerBytes } = last;
     const recovered = await recoverActive(
       { file, path, header, headerBytes, sizeBytes, mark: markHere },
       terms,
     );
-    const { hardState } = recovered;
-    if (hardState.commit > terms.last) {
-      throw damage(
-        path,
-        sizeBytes,
-        `ends at entry ${terms.last}, below the commit ${hardState.commit}`,
-      );
+    const { commit } = recovered.hardState;
+    if (commit > terms.last) {
+      throw damage(path, sizeBytes, `ends at entry ${terms.last}, below the commit ${commit}`);
     }
-    await settle(source, { file, path, sizeBytes, recovered, survey });
-    const markFile = await SyncedMarkFile.open(files, directory, mark !== 'absent');
-    const { keptBytes, lastBatch, chain, table } = recovered;
+    return {
+      segments: verified.map((v) => v.segment),
+      ...{ terms, survey, hasMark: mark !== 'absent' },
+      ...{ file, path, header, headerBytes, sizeBytes, recovered },
+    };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+export async function recoverWal(
+  source: RecoverySource,
+  manifest: Manifest,
+): Promise<RecoveredWal> {
+  const { files, directory } = source;
+  const inspected = await inspectWal(source, manifest, 'update');
+  const { file, header, headerBytes, recovered, terms } = inspected;
+  try {
+    await settle(source, inspected);
+    const markFile = await SyncedMarkFile.open(files, directory, inspected.hasMark);
+    const { keptBytes, lastBatch, chain, table, hardState } = recovered;
     markFile.write(header.sequence, keptBytes, lastBatch, header.salt);
     const active = new ActiveSegment(file, header, headerBytes, {
       sizeBytes: keptBytes,
@@ -90,7 +125,7 @@ export async function recoverWal(
       table,
     });
     return {
-      segments: verified.map((v) => v.segment),
+      segments: inspected.segments,
       edit: manifest.edit,
       active,
       terms,
@@ -103,7 +138,7 @@ export async function recoverWal(
   }
 }
 
-async function verifySegment(source: RecoverySource, row: SegmentRow): Promise<Verified> {
+async function verifySegment(source: LogSource, row: SegmentRow): Promise<Verified> {
   const path = pathOf(source, row);
   const file = await openPresent(source, path);
   try {
@@ -136,7 +171,7 @@ async function verifySegment(source: RecoverySource, row: SegmentRow): Promise<V
 }
 
 /** Every live segment must begin where the one before it ends, in entries, batches and hard state. */
-function checkSequence(source: RecoverySource, verified: readonly Verified[]): void {
+function checkSequence(source: LogSource, verified: readonly Verified[]): void {
   for (let i = 1; i < verified.length; i += 1) {
     const before = verified[i - 1] as Verified;
     const here = verified[i] as Verified;
@@ -162,11 +197,7 @@ function checkSequence(source: RecoverySource, verified: readonly Verified[]): v
   }
 }
 
-function markOf(
-  source: RecoverySource,
-  mark: SyncedMark,
-  active: Verified,
-): SyncedMark | undefined {
+function markOf(source: LogSource, mark: SyncedMark, active: Verified): SyncedMark | undefined {
   const { sequence } = active.segment.row;
   if (mark.segment > sequence) {
     throw damage(
@@ -200,16 +231,8 @@ function liveTerms(verified: readonly Verified[]): TermRuns {
   return terms;
 }
 
-interface Settlement {
-  readonly file: OpenFile;
-  readonly path: string;
-  readonly sizeBytes: number;
-  readonly recovered: RecoveredActive;
-  readonly survey: DirectorySurvey;
-}
-
 /** The only part of recovery that writes. Everything it does can be repeated after another crash. */
-async function settle(source: RecoverySource, settlement: Settlement): Promise<void> {
+async function settle(source: RecoverySource, settlement: InspectedWal): Promise<void> {
   const { files, directory, log } = source;
   const { file, path, sizeBytes, recovered, survey } = settlement;
   const { keptBytes, lastBatchStart, tornBy } = recovered;
@@ -240,13 +263,13 @@ function raiseToBase(hardState: HardState, baseIndex: number): HardState {
 function originOf(
   row: SegmentRow,
   { identity: found }: SegmentHeader,
-  { identity }: RecoverySource,
+  { identity }: LogSource,
 ): DirectoryIdentity {
   if (row.origin === undefined || row.state !== 'retired') return identity;
   return found.directoryId === row.origin ? found : identity;
 }
 
-async function openPresent(source: RecoverySource, path: string): Promise<OpenFile> {
+async function openPresent(source: LogSource, path: string): Promise<OpenFile> {
   try {
     return await source.files.open(path, 'read');
   } catch (error) {
@@ -255,7 +278,7 @@ async function openPresent(source: RecoverySource, path: string): Promise<OpenFi
   }
 }
 
-function pathOf(source: RecoverySource, row: SegmentRow): string {
+function pathOf(source: LogSource, row: SegmentRow): string {
   return `${source.directory}/${segmentFileName(row.sequence, row.revision)}`;
 }
 

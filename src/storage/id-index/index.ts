@@ -2,3 +2,4 @@
 export { IdIndex, type IdIndexOptions } from './id-index.js';
 export type { IdPlace } from './id-run.js';
 export { IdRunDamage } from './run-format.js';
+export { verifyRuns } from './verify-runs.js';

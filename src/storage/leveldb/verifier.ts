@@ -24,6 +24,10 @@ export interface VerifyInput {
   directory: string;
   /** The checkpoint record; undefined when there is no such file. */
   known: CheckpointState | undefined;
+  /** Leaves an unconfirmed tail where it is. */
+  readOnly?: boolean;
+  /** Takes damage of tables and goes on; absent: the first one is thrown. */
+  onDamage?: (error: StoreDamageError) => void;
 }
 
 export interface VerifyResult {
@@ -52,11 +56,11 @@ export async function verifyLevel(input: VerifyInput): Promise<VerifyResult> {
     return { isEmpty: true, ...NOTHING };
   }
   const { version, manifestCut } = await readVersion(directory, names);
-  const checkedBytes = await checkTables(directory, names, version);
+  const checkedBytes = await checkTables(input, names, version);
   const logs = await readLogs(directory, names, { version, known });
   const facts = checkLogs(logs, known);
   const cuts = manifestCut === undefined ? facts.cuts : [manifestCut, ...facts.cuts];
-  for (const cut of cuts) await truncate(cut);
+  if (input.readOnly !== true) for (const cut of cuts) await truncate(cut);
   return {
     isEmpty: false,
     tableCount: version.tables.size,
@@ -102,7 +106,11 @@ async function readVersion(
 }
 
 /** Reads the next table while this one is checked. */
-async function checkTables(directory: string, names: string[], version: Version): Promise<number> {
+async function checkTables(
+  { directory, onDamage }: VerifyInput,
+  names: string[],
+  version: Version,
+): Promise<number> {
   const present = new Set(names);
   const tables = [...version.tables.values()].map((fact) => {
     const stem = String(fact.number).padStart(6, '0');
@@ -122,7 +130,12 @@ async function checkTables(directory: string, names: string[], version: Version)
     reading = following === undefined ? undefined : readFile(following.path);
     // A refusal below leaves this read behind; nobody waits for it then.
     reading?.catch(() => undefined);
-    checkOne(tables[i]!.path, bytes, tables[i]!.fact);
+    try {
+      checkOne(tables[i]!.path, bytes, tables[i]!.fact);
+    } catch (error) {
+      if (onDamage === undefined || !(error instanceof StoreDamageError)) throw error;
+      onDamage(error);
+    }
     checkedBytes += bytes.length;
     await breathe();
   }
