@@ -3,7 +3,7 @@ export { compareKeys, prefixRange, type KeyRange } from './byte-order.js';
 export { appliedIndexOf, CHECKPOINT_FILE } from './checkpoint-record.js';
 export { CheckpointWriter, type CheckpointWriterOptions } from './checkpoint-writer.js';
 export { DiskGate, type DiskGateOptions, type DiskPressure, type DiskUsage } from './disk-gate.js';
-export { StoreDamageError, StoreWriteError, type Damage } from './errors.js';
+export { CURE_REPLACE, StoreDamageError, StoreWriteError, type Damage } from './errors.js';
 export { Overlay, type OverlayOptions } from './overlay.js';
 export type { FrozenLayer } from './overlay-layer.js';
 export { Rows, StoreView } from './rows.js';

@@ -103,7 +103,14 @@ describe('the command', () => {
     expect(json.code).toBe(1);
     expect(JSON.parse(json.out)).toMatchObject({
       isSound: false,
-      groups: [{ findings: [{ severity: 'damage', file: join(directory, 'wal', 'manifest') }] }],
+      groups: [
+        {
+          findings: [
+            { severity: 'damage', file: join(directory, 'wal', 'manifest'), byteOffset: 0 },
+            { severity: 'note', file: null },
+          ],
+        },
+      ],
     });
   });
 

@@ -15,6 +15,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { VerifyReport } from '../../src/raft/index.js';
+import { PENDING_KIND } from '../../src/raft/snapshot/snapshot-files.js';
+import { encodeDocument } from '../../src/raft/wal/index.js';
 import { replayedState } from '../support/replayed-state.js';
 import {
   active,
@@ -80,6 +82,13 @@ interface Damage {
 }
 
 const REPLACE = 'On a single node';
+/** As a receiver leaves it before it stops to load it. */
+function makePending(directory: string): void {
+  cpSync(backup, join(directory, 'snapshots', 'recv-7'), { recursive: true });
+  const marker = { directory: 'recv-7', index: 7, term: 1 };
+  writeFileSync(join(directory, 'snapshot.pending'), encodeDocument(PENDING_KIND, marker));
+}
+
 const DAMAGES: readonly Damage[] = [
   {
     what: 'bit flip in a retired segment',
@@ -198,6 +207,19 @@ const DAMAGES: readonly Damage[] = [
     says: ['apply_failure.json'],
   },
   {
+    what: 'marker of a waiting snapshot damaged',
+    make: (d) => writeFileSync(join(d, 'snapshot.pending'), 'garbage'),
+    says: ['snapshot.pending'],
+  },
+  {
+    what: 'waiting snapshot damaged',
+    make: (d) => {
+      makePending(d);
+      flip(join(d, 'snapshots', 'recv-7', 'rows'));
+    },
+    says: ['snapshots/recv-7/rows', 'checksum mismatch'],
+  },
+  {
     what: 'bit flip in the rows of a backup',
     of: () => backup,
     make: (d) => flip(join(d, 'rows')),
@@ -250,6 +272,7 @@ it.each<[string, (directory: string) => void, RegExp]>([
     (d) => writeFileSync(join(d, 'wal', 'manifest.tmp'), 'x'),
     /manifest\.tmp is left over/,
   ],
+  ['a waiting snapshot', makePending, /a received snapshot waits in .*recv-7/],
   [
     'a pending repair',
     (d) => writeFileSync(join(d, 'repair.pending'), 'x\n'),

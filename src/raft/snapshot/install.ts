@@ -52,8 +52,7 @@ export async function installPending(options: InstallOptions): Promise<boolean> 
   const { directory } = options;
   const files = new NodeFilePort();
   const path = join(directory, PENDING_FILE);
-  const bytes = await readWholeFile(files, path);
-  const pending = bytes === undefined ? null : pendingName(path, bytes);
+  const pending = await pendingSnapshot(directory);
   await removeLeftovers(join(directory, SNAPSHOTS_DIRECTORY), pending);
   if (pending === null) return false;
   const staged = join(directory, SNAPSHOTS_DIRECTORY, pending);
@@ -72,6 +71,13 @@ export async function installPending(options: InstallOptions): Promise<boolean> 
   await removeLeftovers(join(directory, SNAPSHOTS_DIRECTORY), null);
   options.log.info('raft: a received snapshot was loaded', { index: descriptor.appliedIndex });
   return true;
+}
+
+/** Name under snapshots/ of the received one that the next start loads; null: none waits. */
+export async function pendingSnapshot(directory: string): Promise<string | null> {
+  const path = join(directory, PENDING_FILE);
+  const bytes = await readWholeFile(new NodeFilePort(), path);
+  return bytes === undefined ? null : pendingName(path, bytes);
 }
 
 function pendingName(path: string, bytes: Buffer): string {

@@ -3,6 +3,7 @@
  * which are things to know that no start is refused for. Paths of the scratch are told as those of the
  * directory that is verified.
  */
+import { CURE_REPLACE } from '../../storage/index.js';
 
 export interface Finding {
   readonly severity: 'damage' | 'note';
@@ -25,11 +26,17 @@ interface Located {
   readonly cure?: unknown;
 }
 
+/** Findings told one by one; beyond it they are only counted. */
+const MAX_FINDINGS = 1_000;
+/** What is told of a file without the cure in its text. */
+const CURELESS: ReadonlySet<string> = new Set(['DecodeError', 'RowsDamage']);
+
 export class Findings {
-  readonly list: Finding[] = [];
+  private readonly found: Finding[] = [];
+  private uncounted = 0;
   private readonly told = new Set<string>();
   /** Paths that stand for others: scratch → verified. */
-  private aliases: [from: string, to: string][] = [];
+  private readonly aliases: [from: string, to: string][] = [];
 
   /** `cure` stands for those of the errors: what helps a data directory does not help a backup. */
   constructor(
@@ -37,25 +44,35 @@ export class Findings {
     private readonly cure: string | null = null,
   ) {}
 
+  get list(): readonly Finding[] {
+    if (this.uncounted === 0) return this.found;
+    const text = `${this.uncounted} more findings`;
+    const place = { file: null, byteOffset: null, cure: null };
+    return [...this.found, { severity: 'damage', group: this.group, ...place, text }];
+  }
+
   get damages(): number {
     return this.list.filter(({ severity }) => severity === 'damage').length;
   }
 
   alias(from: string, to: string): void {
     this.aliases.push([from, to]);
+    // A place inside another comes first.
+    this.aliases.sort(([a], [b]) => b.length - a.length);
   }
 
   damaged(error: unknown): void {
     const { message, path, file = path, byteOffset, cure: own } = error as Located;
     const text = typeof message === 'string' ? message : String(error);
-    const cure = this.cure ?? (typeof own === 'string' ? own : null);
+    const needed = isCureless(error) ? CURE_REPLACE : null;
+    const cure = this.cure ?? (typeof own === 'string' ? own : needed);
     this.add({
       severity: 'damage',
       group: this.group,
       file: typeof file === 'string' ? this.named(file) : null,
       byteOffset: typeof byteOffset === 'number' ? byteOffset : null,
       cure,
-      text: this.named(this.cure === null ? text : cured(text, own, this.cure)),
+      text: this.named(cure === null || cure === own ? text : cured(text, own, cure)),
     });
   }
 
@@ -78,8 +95,12 @@ export class Findings {
   private add(finding: Finding): void {
     const line = finding.text.replace(/\s+/g, ' ');
     if (this.told.has(line)) return;
+    if (this.found.length >= MAX_FINDINGS) {
+      this.uncounted += 1;
+      return;
+    }
     this.told.add(line);
-    this.list.push({ ...finding, text: line });
+    this.found.push({ ...finding, text: line });
   }
 
   private named(text: string): string {
@@ -89,6 +110,11 @@ export class Findings {
 
 /** A refusal, and faults of this program. */
 const NOT_OF_FILES: ReadonlySet<string> = new Set(['VerifyRefusal', 'TypeError', 'ReferenceError']);
+
+function isCureless(error: unknown): boolean {
+  const { name, code } = (error ?? {}) as NodeJS.ErrnoException;
+  return CURELESS.has(name) || code?.startsWith('LEVEL_') === true;
+}
 
 function cured(text: string, own: unknown, cure: string): string {
   const plain = typeof own === 'string' ? text.replace(own, '').trimEnd() : text;

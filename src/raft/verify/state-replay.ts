@@ -2,9 +2,10 @@
  * The state that a scratch directory loads and replays: nothing leads, nothing is appended. A single node
  * applies all of its log; a member only what it knows to be committed, the rest is its leader's to judge.
  */
+import { join } from 'node:path';
 import { systemClock } from '../../config/index.js';
 import { logIndex } from '../../common/ids.js';
-import { Overlay, Store } from '../../storage/index.js';
+import { Overlay, Store, StoreDamageError, STORE_DIRECTORY } from '../../storage/index.js';
 import type { GroupLog, LogEntry, WalPort } from '../group/ports.js';
 import { loadColumns, replayLog } from '../group/recovery.js';
 import { readMembers } from '../group/cluster/members.js';
@@ -18,6 +19,9 @@ import { scanTables } from './table-scan.js';
 
 const TAIL_BYTES = 1024 * 1024;
 const MIB = 1024 * 1024;
+const APPLY_CURE =
+  'Verify with the release that wrote it; if that fails too, it is a fault of the broker and no damage ' +
+  'of a file: docs/damage.md tells the way past such an entry.';
 
 export interface Moment {
   readonly index: number;
@@ -124,6 +128,7 @@ class Replay {
     const { store, machine, ids, walLog } = this.files;
     const { at } = this.options;
     await loadColumns({ store, machine, ids, wal: walLog, log: this.log });
+    this.checkDigest();
     if (this.state.appliedIndex === at) this.at = this.moment();
     const until = await this.until();
     this.state.checkpointer.start();
@@ -135,6 +140,18 @@ class Replay {
     const counts = await this.reads();
     const uncommitted = walLog.lastIndex - until;
     return { ...counts, end: this.moment(), at: this.at, uncommitted };
+  }
+
+  /** The rows and the record of their checkpoint tell one digest. */
+  private checkDigest(): void {
+    const { meta } = this.files.store;
+    const loaded = this.moment().digest;
+    const recorded = meta === undefined ? loaded : Buffer.from(meta.digest).toString('hex');
+    if (recorded === loaded) return;
+    const reason = `the rows are of digest ${loaded}, their checkpoint of ${recorded}`;
+    this.options.findings.damaged(
+      new StoreDamageError({ file: join(this.options.directory, STORE_DIRECTORY), reason }),
+    );
   }
 
   close(): Promise<void> {
@@ -192,7 +209,7 @@ function toApply({ index, term, kind, payload }: StoredEntry): LogEntry {
 
 function atEntry(entry: LogEntry, error: unknown): unknown {
   if (!(error instanceof Error) || 'file' in error) return error;
-  return new Error(`entry ${entry.index} cannot be applied: ${error.message}`);
+  return new Error(`entry ${entry.index} cannot be applied: ${error.message}. ${APPLY_CURE}`);
 }
 
 /** What a start would warn of. */

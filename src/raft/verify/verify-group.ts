@@ -2,7 +2,7 @@
  * Verifies one raft group of a data directory, or of a backup: the files where they lie, read only; then
  * the state they make, on a scratch.
  */
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nodeId } from '../../common/ids.js';
 import { verifyRuns } from '../../storage/id-index/index.js';
@@ -10,9 +10,10 @@ import { verifyStore, type StoreVerification } from '../../storage/index.js';
 import { ApplyRecords } from '../apply-records.js';
 import { LOCAL, silentLog } from '../group-files.js';
 import { REPAIR_FILE } from '../log-repair.js';
+import { pendingSnapshot } from '../snapshot/install.js';
 import { readBackup, restoreSnapshot } from '../snapshot/restore.js';
 import { DESCRIPTOR_FILE, type SnapshotDescriptor } from '../snapshot/descriptor.js';
-import { filesOf, PENDING_FILE, SNAPSHOTS_DIRECTORY } from '../snapshot/snapshot-files.js';
+import { filesOf, SNAPSHOTS_DIRECTORY } from '../snapshot/snapshot-files.js';
 import {
   decodeIdentity,
   examineSegment,
@@ -84,9 +85,9 @@ export async function verifyGroup(place: GroupPlace): Promise<GroupReport> {
   const opened = await findings.during(() => identityOf(directory));
   if (opened === null) return reportOf(place, findings, {});
   const { identity, ready } = opened;
-  if (await isThere(join(directory, PENDING_FILE))) {
-    return verifyPending(place, findings, identity);
-  }
+  const marker = await findings.during(async () => ({ name: await pendingSnapshot(directory) }));
+  if (marker === null) return reportOf(place, findings, { identity });
+  if (marker.name !== null) return verifyPending(place, findings, { identity, name: marker.name });
   if (!ready) {
     findings.noted(`${directory} never finished its first start: it holds nothing yet`);
     return reportOf(place, findings, { identity });
@@ -104,6 +105,9 @@ export async function verifyGroup(place: GroupPlace): Promise<GroupReport> {
   }
   const runs = await verifyRuns(join(directory, 'ids'), (error) => findings.damaged(error));
   const state = store.isSound ? await stateOf(place, findings, { identity, wal, runs }) : null;
+  if (state?.end === undefined || state.end === null) {
+    findings.noted('the state was not made, and what rows point to in the log was not read');
+  }
   return reportOf(place, findings, { identity, wal, store, state });
 }
 
@@ -129,18 +133,12 @@ async function stateOf(
 async function verifyPending(
   place: GroupPlace,
   findings: Findings,
-  identity: DirectoryIdentity,
+  { identity, name }: { readonly identity: DirectoryIdentity; readonly name: string },
 ): Promise<GroupReport> {
-  const waiting = join(place.directory, SNAPSHOTS_DIRECTORY);
-  for (const name of await namesIn(waiting)) {
-    if (!/^recv-\d+$/.test(name)) continue;
-    const staged = join(waiting, name);
-    findings.noted(`a received snapshot waits in ${staged}; it is what the next start loads`);
-    const parts = await backupParts({ ...place, directory: staged }, findings);
-    return reportOf(place, findings, { ...parts, identity });
-  }
-  findings.damaged(new Error(`${join(place.directory, PENDING_FILE)} names no snapshot`));
-  return reportOf(place, findings, { identity });
+  const staged = join(place.directory, SNAPSHOTS_DIRECTORY, name);
+  findings.noted(`a received snapshot waits in ${staged}; it is what the next start loads`);
+  const parts = await backupParts({ ...place, directory: staged }, findings);
+  return reportOf(place, findings, { ...parts, identity });
 }
 
 export async function verifyBackup(place: GroupPlace): Promise<GroupReport> {
@@ -263,15 +261,6 @@ async function isThere(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
-    throw error;
-  }
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return (await readdir(directory)).sort();
-  } catch (error) {
-    if (isMissing(error)) return [];
     throw error;
   }
 }
