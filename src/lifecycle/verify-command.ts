@@ -85,7 +85,7 @@ function linesOf(report: GroupReport): string[] {
   const from = `group ${group}:`;
   lines.push(
     `${from} read ${read.segments} sealed segments (${read.segmentBytes} bytes), ` +
-      `${read.tables} tables (${read.tableBytes} bytes), ${read.rows} rows, ` +
+      `a store of ${read.tables} tables and its log (${read.tableBytes} bytes), ${read.rows} rows, ` +
       `${read.messages} messages, ${read.deadLetters} dead letters, ${read.timers} timers`,
   );
   if (log !== null) {

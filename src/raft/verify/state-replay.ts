@@ -10,7 +10,14 @@ import type { GroupLog, LogEntry, WalPort } from '../group/ports.js';
 import { loadColumns, replayLog } from '../group/recovery.js';
 import { readMembers } from '../group/cluster/members.js';
 import { StateSide } from '../group/state-side.js';
-import { LOCAL, openGroupFiles, unwind, type GroupFiles, type Undo } from '../group-files.js';
+import {
+  LOCAL,
+  openGroupFiles,
+  silentLog,
+  unwind,
+  type GroupFiles,
+  type Undo,
+} from '../group-files.js';
 import { CheckpointStore } from '../row-ports.js';
 import type { DirectoryIdentity, StoredEntry } from '../wal/index.js';
 import type { Findings } from './finding.js';
@@ -47,6 +54,8 @@ export interface StateOptions {
   /** Index to tell the digest of. */
   readonly at: number | null;
   readonly findings: Findings;
+  /** Nothing of what a start would warn of is told: a restored state warns of what is always so. */
+  readonly quiet?: boolean;
 }
 
 const NOTHING = {
@@ -72,7 +81,7 @@ export async function scanStore(directory: string, findings: Findings): Promise<
 export async function replayState(options: StateOptions): Promise<ReplayedState> {
   const { directory, identity, findings } = options;
   const undo: Undo = [];
-  const log = notesOf(findings);
+  const log = options.quiet === true ? silentLog : notesOf(findings);
   const { clusterId, nodeId } = identity;
   const adoptLocal = !isLocal(clusterId);
   const files = await findings.during(() =>

@@ -161,7 +161,7 @@ async function backupParts(place: GroupPlace, findings: Findings): Promise<Repor
     term: descriptor.appliedTerm,
     digest: descriptor.digest,
   };
-  const store = { ...NO_STORE, tables: 1, bytes: descriptor.rowsBytes, confirmed };
+  const store = { ...NO_STORE, bytes: descriptor.rowsBytes, confirmed };
   await linkBackup(
     directory,
     staged,
@@ -172,7 +172,14 @@ async function backupParts(place: GroupPlace, findings: Findings): Promise<Repor
   if (made === null) return { wal, store };
   const { identity } = await identityOf(restored);
   const { index: commit } = confirmed;
-  const state = await replayState({ directory: restored, identity, commit, at, findings });
+  const state = await replayState({
+    directory: restored,
+    identity,
+    commit,
+    at,
+    findings,
+    quiet: true,
+  });
   return { wal, store, state };
 }
 
