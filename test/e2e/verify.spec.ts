@@ -16,7 +16,9 @@ import {
 import { join } from 'node:path';
 import type { VerifyReport } from '../../src/raft/index.js';
 import { PENDING_KIND } from '../../src/raft/snapshot/snapshot-files.js';
-import { encodeDocument } from '../../src/raft/wal/index.js';
+import { encodeDocument, NodeFilePort, segmentFileName } from '../../src/raft/wal/index.js';
+import { readManifest, writeManifest } from '../../src/raft/wal/manifest.js';
+import { Overlay, Store } from '../../src/storage/index.js';
 import { replayedState } from '../support/replayed-state.js';
 import {
   active,
@@ -74,7 +76,7 @@ it('tells the digest that a start comes to, and that of an entry on the way', as
 interface Damage {
   readonly what: string;
   readonly of?: () => string;
-  readonly make: (directory: string) => void;
+  readonly make: (directory: string) => void | Promise<void>;
   /** In one line of damage. */
   readonly says: readonly string[];
   /** The cure is named with it, unless this is. */
@@ -87,6 +89,27 @@ function makePending(directory: string): void {
   cpSync(backup, join(directory, 'snapshots', 'recv-7'), { recursive: true });
   const marker = { directory: 'recv-7', index: 7, term: 1 };
   writeFileSync(join(directory, 'snapshot.pending'), encodeDocument(PENDING_KIND, marker));
+}
+
+/** Files that are whole one by one, and together lack what rows point to. */
+async function forgetRetired(directory: string): Promise<void> {
+  const files = new NodeFilePort();
+  const manifest = (await readManifest(files, join(directory, 'wal')))!;
+  for (const { state, sequence, revision } of manifest.segments) {
+    const path = join(directory, 'wal', segmentFileName(sequence, revision));
+    if (state === 'retired') rmSync(path);
+  }
+  const segments = manifest.segments.filter(({ state }) => state !== 'retired');
+  await writeManifest(files, join(directory, 'wal'), { ...manifest, segments });
+}
+
+/** Sealed and stored as any row, of a layout this build does not have. */
+async function writeRow(directory: string, key: Uint8Array, value: Uint8Array): Promise<void> {
+  const store = await Store.open({ directory });
+  const overlay = new Overlay({ maxBytes: 1024 * 1024 });
+  overlay.put(key, value);
+  await store.writeCheckpoint(overlay.freeze(), store.meta!);
+  await store.close();
 }
 
 const DAMAGES: readonly Damage[] = [
@@ -196,6 +219,26 @@ const DAMAGES: readonly Damage[] = [
     says: ['acknowledged records are missing'],
   },
   {
+    what: 'a dead letter whose segment the manifest forgot',
+    make: forgetRetired,
+    says: ['dead letter', 'which the log does not hold'],
+  },
+  {
+    what: 'messages whose segment the manifest forgot',
+    make: forgetRetired,
+    says: ['message 0 of partition', 'which the log does not hold'],
+  },
+  {
+    what: 'a timer row of a later layout',
+    make: (d) => writeRow(d, Uint8Array.of(0x28, 1, 2, 3), Uint8Array.of(9)),
+    says: ['store damaged', 'keyspace 40, key 28010203', 'version 9'],
+  },
+  {
+    what: 'a queue row of a later layout',
+    make: (d) => writeRow(d, Uint8Array.of(0x03, 0, 0, 0, 99), Uint8Array.of(99)),
+    says: ['queue row', 'version 99'],
+  },
+  {
     what: 'run of the id index damaged',
     make: (d) => writeFileSync(join(d, 'ids', '0000000001-0000000001.run'), Buffer.alloc(8192)),
     says: ['damaged id index', 'the trailer does not match'],
@@ -244,7 +287,7 @@ const DAMAGES: readonly Damage[] = [
 
 it.each(DAMAGES.map((damage) => [damage.what, damage] as const))('%s', async (_, damage) => {
   const directory = copyOf(damage.of?.() ?? stopped);
-  damage.make(directory);
+  await damage.make(directory);
   const report = await verified(directory);
   expect(report.isSound).toBe(false);
   const lines = damagesOf(report);
