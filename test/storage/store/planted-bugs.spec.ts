@@ -18,7 +18,7 @@ const unsynced: PlantedBug[] = [
 const tablesUnchecked: PlantedBug[] = [
   {
     file: 'leveldb/verifier.ts',
-    find: 'const checkedBytes = await checkTables(directory, names, version);',
+    find: 'const checkedBytes = await checkTables(input, names, version);',
     replace: 'const checkedBytes = 0;',
   },
 ];
