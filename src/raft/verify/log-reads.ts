@@ -14,6 +14,7 @@ import { decodeTimerRow, isInline } from '../../machine/tables/timer-row.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import type { GroupView, RecordPlace } from '../group/group.js';
 import type { WalPort } from '../group/ports.js';
+import { StoreDamageError } from '../../storage/index.js';
 import { REPLACE_NODE_CURE, WalDamageError } from '../wal/index.js';
 import type { Findings } from './finding.js';
 
@@ -21,8 +22,9 @@ export interface LogReads {
   readonly view: GroupView;
   readonly wal: Pick<WalPort, 'readRange' | 'describe'>;
   readonly tables: Pick<Tables, 'partitions' | 'queues'>;
-  /** The log's directory, for what no file can be blamed for. */
+  /** Directories of log and store, for what no file can be blamed for. */
   readonly directory: string;
+  readonly store: string;
   readonly findings: Findings;
 }
 
@@ -107,9 +109,13 @@ async function readTimers(reads: LogReads): Promise<number> {
   for await (const [key, value] of reads.view.iterate(keyspaceRange(KEYSPACE.timers))) {
     const row = decodeTimerRow(value);
     count += 1;
-    if (isInline(row)) continue;
     const { queue, timerKey } = keyTimerName(key);
-    await readOne(reads, `timer ${JSON.stringify(timerKey)} of queue ${queue}`, row.place);
+    const what = `timer ${JSON.stringify(timerKey)} of queue ${queue}`;
+    if (!isInline(row)) await readOne(reads, what, row.place);
+    else if (crc32(row.record) !== row.place.crc) {
+      const reason = `the record of ${what} does not match its checksum`;
+      reads.findings.damaged(new StoreDamageError({ file: reads.store, reason }));
+    }
   }
   return count;
 }

@@ -181,7 +181,10 @@ class Replay {
     const view = await this.state.view();
     try {
       const { tables } = machine;
-      return await readPointedAt({ view, wal, tables, directory: `${directory}/wal`, findings });
+      return await readPointedAt({
+        ...{ view, wal, tables, findings },
+        ...{ directory: join(directory, 'wal'), store: join(directory, STORE_DIRECTORY) },
+      });
     } finally {
       await view.close();
     }
