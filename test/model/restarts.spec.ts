@@ -5,7 +5,7 @@
 import { expectAgreement } from './campaign.js';
 import { InProcessBroker } from './in-process-broker.js';
 
-const SEQUENCES = Number(process.env['QUEEN_MODEL_RESTART_SEQUENCES'] ?? 120);
+const SEQUENCES = Number(process.env['QUEEN_MODEL_RESTART_SEQUENCES'] ?? 60);
 
 it(
   'agrees with the model over restarts',
