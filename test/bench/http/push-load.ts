@@ -114,7 +114,8 @@ export class PushLoad {
   private assign(): void {
     let taken = 0;
     while (taken < this.backlog.length) {
-      const producer = this.idle.pop();
+      // In turn: a connection that says nothing for long is closed by the broker.
+      const producer = this.idle.shift();
       if (producer === undefined) break;
       this.send(producer, this.backlog[taken] ?? 0);
       taken += 1;
