@@ -78,9 +78,13 @@ export class MachineRows implements RowPort, RowsPort {
     this.overlay.delete(key);
   }
 
+  /** A key may be named many times: a hundred signals of one batch speak of the row of one append. */
   load(keys: readonly Uint8Array[]): Promise<void> | undefined {
-    const missing = keys.filter((key) => this.overlay.get(key) === undefined);
-    return missing.length === 0 ? undefined : this.loadMissing(missing);
+    const missing = new Map<string, Uint8Array>();
+    for (const key of keys) {
+      if (this.overlay.get(key) === undefined) missing.set(textOf(key), key);
+    }
+    return missing.size === 0 ? undefined : this.loadMissing(missing);
   }
 
   clearReadSet(): void {
@@ -96,12 +100,13 @@ export class MachineRows implements RowPort, RowsPort {
     return Promise.resolve(new RowsView(appliedIndex, this.rows.view(), closed));
   }
 
-  private async loadMissing(keys: Uint8Array[]): Promise<void> {
+  private async loadMissing(keys: ReadonlyMap<string, Uint8Array>): Promise<void> {
     const releases = this.overlay.releaseCount;
-    this.operations.read += keys.length;
-    const values = await this.store.getMany(keys);
+    this.operations.read += keys.size;
+    const values = await this.store.getMany([...keys.values()]);
     this.releasesAtLoad = releases;
-    keys.forEach((key, i) => this.readSet.set(textOf(key), values[i]));
+    let at = 0;
+    for (const text of keys.keys()) this.readSet.set(text, values[at++]);
   }
 }
 
