@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { DecodeError } from './binary-reader.js';
 import { KeyWriter, keyText, keyU16, keyU32, keyU48, keyU64 } from './key-writer.js';
+import { QueenError } from './errors.js';
 import { InvariantViolation } from './invariant.js';
 
 const compare = (a: Uint8Array, b: Uint8Array): number => Math.sign(Buffer.compare(a, b));
@@ -76,6 +77,6 @@ describe('KeyWriter', () => {
     expect(() => keyU64(new Uint8Array(8).fill(255), 0)).toThrow(DecodeError);
     expect(() => new KeyWriter().u32(-1)).toThrow(InvariantViolation);
     expect(() => new KeyWriter().u48(2 ** 48)).toThrow(InvariantViolation);
-    expect(() => new KeyWriter().fixed(new Uint8Array(5000))).toThrow(InvariantViolation);
+    expect(() => new KeyWriter().fixed(new Uint8Array(5000))).toThrow(QueenError);
   });
 });

@@ -9,13 +9,14 @@
  */
 
 import { DecodeError } from './binary-reader.js';
+import { QueenError } from './errors.js';
 import { InvariantViolation } from './invariant.js';
 import { writeUtf8 } from './utf8.js';
 
 const TWO_32 = 0x1_0000_0000;
 const TWO_48 = 0x1_0000_0000_0000;
 
-/** Longest key; larger is a broken invariant (name-budget.ts bounds names far below). */
+/** Longest key. What is written is bounded far below (name-budget.ts); a read may name anything. */
 export const MAX_KEY_BYTES = 4096;
 
 export class KeyWriter {
@@ -122,7 +123,7 @@ export class KeyWriter {
 
   private take(size: number): number {
     const at = this.position;
-    if (at + size > MAX_KEY_BYTES) throw new InvariantViolation('key too long', { at, size });
+    if (at + size > MAX_KEY_BYTES) throw new QueenError('name_too_long');
     this.position = at + size;
     return at;
   }

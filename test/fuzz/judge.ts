@@ -24,6 +24,8 @@ export function faultOf(
 ): string | null {
   const { status, type, text } = answer;
   if (status === 500 && isDocumented(request, text)) return null;
+  // Without a body only the status can be told.
+  if (request.method === 'HEAD' && (status === 503 || status === 507)) return null;
   if (status >= 500) return serverFault(answer);
   if (INSIDE.test(text) && !type.startsWith('text/plain')) return 'tells of the inside';
   if (type.startsWith('application/json') && request.method !== 'HEAD' && !isJson(text)) {
