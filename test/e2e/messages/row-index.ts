@@ -303,6 +303,7 @@ const ACKS: readonly Row[] = [
   ['6.4', 'failed that released', repeats, 'of a %s that released for redelivery is stale'],
   ['6.4', 'completed of committed', repeats, 'completed of a committed message without a lease'],
   ['6.4', 'same live lease', repeats, 'under the same live lease is a noop'],
+  ['6.4', 'last 65,536', 'src/raft/group/id-resolver.spec.ts', 'the last 65,536 are recognised'],
   ['6.4', 'signal of committed', repeats, '%s of a committed message fails'],
   ['6.5', 'fields', ack, 'takes the single form and answers one row'],
   ['6.5', 'texts', ack, '%s: no such partition'],

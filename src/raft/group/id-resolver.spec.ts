@@ -1,0 +1,68 @@
+/** Which old acknowledgements are recognised (messages.md §6.4): by the index, or in the last 65,536. */
+import { IdResolver } from './id-resolver.js';
+import type { AppendFinder } from './append-finder.js';
+import type { AppendPlace, AppendRow, IdIndexDriver } from './ports.js';
+
+const APPEND = 64;
+const CONSUMED = 100_000;
+
+const hashOf = (offset: number): Buffer => {
+  const hash = Buffer.alloc(16);
+  hash.writeUInt32LE(offset + 1, 0);
+  return hash;
+};
+
+/** Appends of 64 messages; the hash of a message is made of its offset. */
+function rowAt(baseOffset: number): AppendRow {
+  const equals = (item: number, bytes: Uint8Array, at: number): boolean =>
+    hashOf(baseOffset + item).equals(bytes.subarray(at, at + 16));
+  const row = {
+    ...{ baseOffset, count: APPEND },
+    hashWord: (item: number) => hashOf(baseOffset + item).readUInt32LE(0),
+    hashEquals: equals,
+    findHash: (bytes: Uint8Array, at: number) =>
+      Array.from({ length: APPEND }, (_, item) => item).find((item) => equals(item, bytes, at)) ??
+      -1,
+  };
+  return row as unknown as AppendRow;
+}
+
+const finder = {
+  find: (_place: AppendPlace, first: number, last: number) => {
+    const rows: AppendRow[] = [];
+    for (let base = first - (first % APPEND); base <= last; base += APPEND) rows.push(rowAt(base));
+    return Promise.resolve(rows);
+  },
+  byBase: (_place: AppendPlace, base: number) => Promise.resolve(rowAt(base)),
+} as unknown as AppendFinder;
+
+function resolverWith(indexed: readonly number[]): IdResolver {
+  const lookup = (_partition: number, hashes: Uint8Array, at: number) =>
+    Promise.resolve(
+      indexed
+        .filter((offset) => hashOf(offset).equals(hashes.subarray(at, at + 16)))
+        .map((offset) => ({ offset, base: offset - (offset % APPEND) })),
+    );
+  return new IdResolver(finder, { lookup });
+}
+
+describe('acknowledgements of what was consumed long ago', () => {
+  const place = { partitionId: 1 } as unknown as AppendPlace;
+  const span = { first: CONSUMED, last: CONSUMED + 10 };
+  const oldest = CONSUMED - 65_536;
+  const find = async (resolver: IdResolver, ...offsets: number[]): Promise<number[]> => [
+    ...(await resolver.find(place, Buffer.concat(offsets.map(hashOf)), span)).offsets,
+  ];
+
+  it.each([[[oldest, oldest - 1]], [[CONSUMED, oldest, oldest - 1, CONSUMED - 1, 5, 6]]])(
+    'the last 65,536 are recognised without the index, older ones are not: %p',
+    async (offsets) => {
+      const expected = offsets.map((offset) => (offset < oldest ? -1 : offset));
+      expect(await find(resolverWith([]), ...offsets)).toEqual(expected);
+    },
+  );
+
+  it('what the index knows is recognised however old', async () => {
+    expect(await find(resolverWith([7]), 7, 8)).toEqual([7, -1]);
+  });
+});
