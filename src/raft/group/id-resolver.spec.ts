@@ -1,7 +1,7 @@
 /** Which old acknowledgements are recognised (messages.md §6.4): by the index, or in the last 65,536. */
 import { IdResolver } from './id-resolver.js';
 import type { AppendFinder } from './append-finder.js';
-import type { AppendPlace, AppendRow, IdIndexDriver } from './ports.js';
+import type { AppendPlace, AppendRow } from './ports.js';
 
 const APPEND = 64;
 const CONSUMED = 100_000;
