@@ -17,7 +17,7 @@ export const WRONG_RULES: readonly WrongRule[] = [
     change: { budgetLeft: (spent, limit) => spent <= Math.max(limit, 0) },
   },
   { name: 'lease expiry spends retry budget', change: { expiryCharges: true } },
-  { name: 'retry spends retry budget', change: { retryCharges: true }, skip: 3_300 },
+  { name: 'retry spends retry budget', change: { retryCharges: true }, skip: 4_000 },
   { name: 'completed above a failed item is settled', change: { settleAboveFailed: true } },
   { name: 'dead letters need both flags', change: { dlqOn: (one, other) => one && other } },
   { name: 'queue mode starts at new messages', change: { queueModeStartsNew: true } },
