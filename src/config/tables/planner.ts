@@ -15,19 +15,12 @@ const admission = {
     unit: 'entries',
     doc: 'Entries in flight.',
   }),
-  batchMaxCommands: integer({
-    name: 'QUEEN_RAFT_BATCH_MAX_CMDS',
-    fallback: 4096,
-    min: 1,
-    unit: 'commands',
-    doc: 'Commands packed into one entry.',
-  }),
   batchMaxBytes: integer({
     name: 'QUEEN_RAFT_BATCH_MAX_BYTES',
     fallback: 4 * MIB,
     min: 1,
     unit: 'bytes',
-    doc: 'Bytes packed into one entry; one larger command is an entry of its own.',
+    doc: 'Counts only in the default of QUEEN_RAFT_ADMIT_MAX_MB: entries are cut at 256 KiB or 512 commands.',
   }),
   entryMaxBytes: integer({
     name: 'QUEEN_RAFT_ENTRY_MAX_BYTES',
@@ -35,21 +28,6 @@ const admission = {
     min: 1,
     unit: 'bytes',
     doc: 'Largest command.',
-  }),
-  commandQueueDepth: integer({
-    name: 'QUEEN_RAFT_COMMAND_QUEUE_DEPTH',
-    fallback: 16_384,
-    min: 1,
-    unit: 'commands',
-    doc: 'Commands waiting for the loop of a group.',
-  }),
-  requestIdWindowMs: integer({
-    name: 'QUEEN_RAFT_REQUEST_ID_WINDOW_S',
-    fallback: 60,
-    min: 1,
-    unit: 's',
-    scale: SECOND_MS,
-    doc: 'How long a repeated command is recognised.',
   }),
   admitMaxBytes: integer({
     name: 'QUEEN_RAFT_ADMIT_MAX_MB',
@@ -64,12 +42,6 @@ const admission = {
     fallback: 15_000,
     unit: 'ms',
     doc: 'Wait for the budget before 429 (± 25 %).',
-  }),
-  admitForwardHoldMs: integer({
-    name: 'QUEEN_RAFT_ADMIT_FWD_HOLD_MS',
-    fallback: 2000,
-    unit: 'ms',
-    doc: 'The same for forwarded commands, at most half of the remaining time.',
   }),
   slowCommandMs: integer({
     name: 'QUEEN_RAFT_SLOW_COMMAND_MS',
@@ -99,20 +71,6 @@ const consumption = {
     min: 1,
     unit: 'ms',
     doc: 'The leader serves consumption only when a quorum answered this recently.',
-  }),
-  txnTtlMs: integer({
-    name: 'QUEEN_CONSUME_TXN_TTL_MS',
-    fallback: 30_000,
-    min: 1,
-    unit: 'ms',
-    doc: 'Time to live of a consumption transaction.',
-  }),
-  rowsPerCommand: integer({
-    name: 'QUEEN_CONSUME_ROWS_PER_COMMAND',
-    fallback: 4096,
-    min: 1,
-    unit: 'rows',
-    doc: 'Cursor rows in one command; more are split.',
   }),
   idleUnloadMs: integer({
     name: 'QUEEN_CONSUME_IDLE_UNLOAD_S',

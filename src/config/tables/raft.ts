@@ -14,7 +14,6 @@ import {
 } from '../repairs.js';
 import { MIB } from './server.js';
 
-const KIB = 1024;
 const SECOND_MS = 1000;
 
 const identity = {
@@ -202,24 +201,9 @@ const timing = {
     unit: 'ms',
     doc: 'How long a request waits while no leader is known.',
   }),
-  proposeMs: integer({
-    name: 'QUEEN_RAFT_PROPOSE_MS',
-    fallback: 5000,
-    min: 1,
-    outside: 'default',
-    unit: 'ms',
-    doc: 'Deadline of one proposal.',
-  }),
 };
 
 const forwarding = {
-  forwardStreams: integer({
-    name: 'QUEEN_RAFT_FWD_STREAMS',
-    fallback: 4,
-    min: 1,
-    max: 64,
-    doc: 'Streams to the leader for forwarded commands.',
-  }),
   forwardInflightBytes: integer({
     name: 'QUEEN_RAFT_FWD_INFLIGHT_MB',
     fallback: 64,
@@ -227,35 +211,6 @@ const forwarding = {
     unit: 'MiB',
     scale: MIB,
     doc: 'Bytes of forwarded commands in flight.',
-  }),
-  forwardBatchBytes: integer({
-    name: 'QUEEN_RAFT_FWD_BATCH_KB',
-    fallback: 1024,
-    min: 16,
-    unit: 'KiB',
-    scale: KIB,
-    doc: 'Bytes packed into one frame of forwarded commands.',
-  }),
-  forwardLingerUs: integer({
-    name: 'QUEEN_RAFT_FWD_LINGER_US',
-    fallback: 0,
-    unit: 'µs',
-    doc: 'How long a frame waits for more commands.',
-  }),
-  forwardInflightCommands: integer({
-    name: 'QUEEN_RAFT_FWD_INFLIGHT',
-    fallback: 4096,
-    min: 1,
-    unit: 'commands',
-    doc: 'Forwarded commands in flight.',
-  }),
-  rpcPool: integer({
-    name: 'QUEEN_RAFT_RPC_POOL',
-    fallback: 1024,
-    min: 1,
-    outside: 'default',
-    unit: 'connections',
-    doc: 'Idle connections kept per peer.',
   }),
 };
 

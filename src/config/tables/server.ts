@@ -103,16 +103,6 @@ export const serverVariables = {
     unit: 'partitions',
     doc: 'Partitions listed by the queue detail and sizes routes; beyond it the answer says it is truncated.',
   }),
-  memoryHighPct: integer({
-    name: 'QUEEN_MEMORY_HIGH_PCT',
-    fallback: 85,
-    min: 1,
-    max: 100,
-    outside: 'default',
-    unit: '%',
-    own: true,
-    doc: 'Share of the memory limit above which calls that grow storage answer 429.',
-  }),
   heapPct: integer({
     name: 'QUEEN_HEAP_PCT',
     fallback: 50,
