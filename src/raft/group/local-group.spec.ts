@@ -88,13 +88,23 @@ describe('LocalGroup', () => {
   });
 
   it('times out without a timer per call and drops the late outcome', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    h.disk!.slowness = () => held;
     const past = { deadlineMs: performance.now() - 1 };
-    const [gone, kept] = await Promise.allSettled([
-      h.group.submit(pushCommand('q', 'p', [{ transactionId: 'a', payload: 'x' }]), past),
-      h.group.submit(pushCommand('q', 'p', [{ transactionId: 'b', payload: 'x' }]), h.soon()),
-    ]);
-    expect(kept.status).toBe('fulfilled');
-    if (gone.status === 'rejected') expect(gone.reason).toMatchObject({ code: 'timeout' });
+    const one = (id: string) => pushCommand('q', 'p', [{ transactionId: id, payload: 'x' }]);
+    const gone = h.group.submit(one('a'), past);
+    const kept = h.group.submit(one('b'), h.soon());
+    try {
+      await expect(gone).rejects.toMatchObject({ code: 'timeout' });
+    } finally {
+      h.disk!.slowness = undefined;
+      release();
+    }
+    // What timed out was written all the same, before the other.
+    const [group] = asPush(await kept).groups;
+    expect([...group!.offsets]).toEqual([1]);
+    expect(h.group.tables.totals.messagesAppended).toBe(2);
   });
 
   it('barriers wait for what was submitted before them', async () => {
