@@ -72,8 +72,10 @@ class Writers {
     this.running = false;
   }
 
-  /** Of the pushes answered since the last call, ascending. */
-  take(): number[] {
+  /** Of the pushes begun before now and answered since the last call, ascending; the open ones are awaited. */
+  async take(): Promise<number[]> {
+    await Promise.all(this.open);
+    if (this.tookMs.length === 0) throw new Error('no push was measured', { cause: this.failure });
     const taken = this.tookMs.sort((a, b) => a - b);
     this.tookMs = [];
     return taken;
@@ -117,11 +119,11 @@ async function measured(cluster: ClusterProcesses, load: BackupLoad): Promise<Ba
   const startMs = performance.now();
   const writing = writers.run();
   await pause(load.seconds * 1_000);
-  const before = writers.take();
+  const before = await writers.take();
   const backupMs = performance.now();
   const made = await cluster.node(1).command(['backup', '--to', copy, '--url', cluster.url(1)]);
   const endMs = performance.now();
-  const during = writers.take();
+  const during = await writers.take();
   if (made.code !== 0) throw new Error(made.output);
   await pause(load.seconds * 1_000);
   writers.stop();
