@@ -79,6 +79,8 @@ describe('contenders for a lock', () => {
     });
     expect(new Set(holds.map(({ owner }) => owner)).size).toBe(2);
     expect(written.length).toBeGreaterThan(0);
+    // Tokens and versions are of one counter: late writes would be seen.
+    expect(written.filter(({ token, version }) => version <= token)).toEqual([]);
     expect(fenced).toBeGreaterThan(0);
     if (mostMs === HOUR_MS) expect(await aheadMs()).toBeGreaterThan(10 * SKEW_MS);
   });
