@@ -89,7 +89,8 @@ async function expectAll(id: number): Promise<void> {
       if (entry === undefined || entry.records.length === 0) break;
       found.push(...entry.records.map(({ payload }) => payload.n));
     }
-    expect([id, group, found.length]).toEqual([id, group, pushed[group]]);
+    const all = Array.from({ length: pushed[group] ?? 0 }, (_, n) => n);
+    expect([id, group, found]).toEqual([id, group, all]);
   }
 }
 
