@@ -17,7 +17,10 @@ it('names rehearsals and test files that exist', () => {
     ([, text]) => text ?? '',
   );
   expect(rehearsed.length).toBeGreaterThan(15);
+  const quoted = rehearsed.flatMap(quotesOf).filter((text) => !text.startsWith('npm run '));
+  expect(quoted.filter((text) => !names.includes(text))).toEqual([]);
   const files = [...page.matchAll(/test:cluster -- ([a-z-]+)/g)].map(([, name]) => name ?? '');
+  expect(files.length).toBeGreaterThan(3);
   for (const name of files)
     expect([name, existsSync(`test/cluster/${name}.spec.ts`)]).toEqual([name, true]);
 });
@@ -27,6 +30,11 @@ it('leads every link of the page to one of its headings', () => {
   const links = [...page.matchAll(/\]\(#([^)]*)\)/g)].map(([, anchor]) => anchor);
   expect(links.filter((anchor) => !headings.includes(anchor ?? ''))).toEqual([]);
 });
+
+function quotesOf(text: string): string[] {
+  const quotes = text.matchAll(/``([^]+?)``|`([^`]+)`/g);
+  return [...quotes].map(([, two, one]) => (two ?? one ?? '').replace(/\s+/g, ' ').trim());
+}
 
 function anchorOf(heading: string): string {
   return heading
