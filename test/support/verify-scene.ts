@@ -66,7 +66,9 @@ async function makeState(broker: TestBroker): Promise<void> {
       payload: Buffer.from(JSON.stringify(timerKey === 'small' ? 1 : PAYLOAD)).toString('base64'),
     })),
   });
-  await broker.send('PUT', '/api/v1/kv/ns/k', JSON.stringify({ value: 1 }));
+  const value = JSON.stringify({ value: 1, forever: true });
+  const put = await broker.send('PUT', '/api/v1/kv/ns/k', value);
+  if (put.status !== 200) throw new Error(put.text);
   for (let n = 0; n < 4; n += 1) {
     await calls.push('kept', { id: `k${n}`, payload: { n } });
     for (let batch = 0; batch < 4; batch += 1) {
