@@ -98,6 +98,10 @@ describe('12.1 fetch', () => {
     const from = Date.now();
     await fetchEntries(entries, { maxWaitMs: 20_000, minBytes: 12 });
     expect(Date.now() - from).toBeLessThan(10_000);
+    // One byte more is not there: it is waited for.
+    const asked = performance.now();
+    await fetchEntries(entries, { maxWaitMs: 300, minBytes: 13 });
+    expect(performance.now() - asked).toBeGreaterThanOrEqual(290);
   });
 
   it('12.1 a wait ends when an entry turns wrong, and not for other partitions', async () => {
