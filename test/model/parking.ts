@@ -13,18 +13,25 @@ const TURNS = 8;
 
 export class Parked {
   settled: Answer | null = null;
+  private hasLeft = false;
+  private fault: { readonly error: unknown } | null = null;
 
   constructor(private readonly waiting: ReturnType<BrokerPort['wait']>) {
     waiting.answer.then(
       (answer) => (this.settled = answer),
-      () => undefined,
+      (error: unknown) => {
+        // Who leaves may hear that as an error.
+        if (!this.hasLeft) this.fault = { error };
+      },
     );
   }
 
   /** Gives the dispatcher its chance first, so that a wrong answer is seen. */
   async leave(): Promise<void> {
     await turns();
+    this.check();
     const { settled } = this;
+    this.hasLeft = true;
     this.waiting.leave();
     await this.waiting.answer.catch(() => undefined);
     this.settled = settled;
@@ -32,9 +39,21 @@ export class Parked {
 
   /** Null when it does not come. */
   async answered(): Promise<Answer | null> {
-    for (let i = 0; i < MAX_LOOKS && this.settled === null; i += 1) await realSleep(1);
-    if (this.settled === null) this.waiting.leave();
+    for (let i = 0; i < MAX_LOOKS && this.settled === null; i += 1) {
+      this.check();
+      await realSleep(1);
+    }
+    if (this.settled === null) {
+      this.hasLeft = true;
+      this.waiting.leave();
+    }
     return this.settled;
+  }
+
+  /** A pop that failed neither waits nor is answered. */
+  check(): void {
+    if (this.fault !== null)
+      throw new Error('a pop that waits failed', { cause: this.fault.error });
   }
 }
 
@@ -43,12 +62,15 @@ export async function park(broker: BrokerPort, call: Call): Promise<Parked> {
   const before = broker.parked();
   const parked = new Parked(broker.wait(call));
   for (let i = 0; i < MAX_LOOKS; i += 1) {
+    parked.check();
     if (parked.settled !== null) return parked;
-    if (broker.parked() > before) break;
+    if (broker.parked() > before) {
+      await turns();
+      return parked;
+    }
     await realSleep(1);
   }
-  await turns();
-  return parked;
+  throw new Error(`neither waits nor is answered: ${JSON.stringify(call)}`);
 }
 
 async function turns(): Promise<void> {
