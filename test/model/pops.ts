@@ -255,16 +255,17 @@ function claimAs(
 
 /**
  * A pop that found something need not wait for what the broker still has to look up: the start of a
- * group on a partition that it never read and whose policy is an instant, and how much of a delayed partition is
- * due while its newest message is not.
+ * group on a partition that it never read and whose policy is an instant between two of its appends, and
+ * how much of a delayed partition is due while its newest message is not.
  */
 function mayBeLate(state: State, claiming: Claiming, { partition, queue }: Candidate): boolean {
   const { group, intent } = claiming;
   const newest = partition.messages.at(-1)?.createdAt ?? -Infinity;
   if (state.now - newest < queue.options.delayedProcessing * 1000) return true;
-  const { mode } = startOf(state, { queue, partition }, group, intent);
+  const { mode, instant } = startOf(state, { queue, partition }, group, intent);
   const cursor = partition.cursors.get(group);
-  return (cursor === undefined || cursor.start !== null) && mode !== 'all';
+  const isPlaced = cursor !== undefined && cursor.start === null;
+  return !isPlaced && mode !== 'all' && partition.createdAt < instant && instant <= newest;
 }
 
 interface Offer {

@@ -49,6 +49,7 @@ export interface Partition {
   readonly id: string;
   readonly queue: string;
   readonly name: string;
+  readonly createdAt: number;
   readonly messages: Message[];
   readonly cursors: Map<string, Cursor>;
 }
@@ -152,7 +153,10 @@ export function ensurePartition(state: State, queue: Queue, name: string): Parti
     const incarnation = (state.incarnations.get(key) ?? 0) + 1;
     state.incarnations.set(key, incarnation);
     const id = `$P:${queue.name}~${name}#${incarnation}`;
-    partition = { id, queue: queue.name, name, messages: [], cursors: new Map() };
+    partition = {
+      ...{ id, queue: queue.name, name, createdAt: state.now },
+      ...{ messages: [], cursors: new Map() },
+    };
     queue.partitions.set(name, partition);
   }
   return partition;
