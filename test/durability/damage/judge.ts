@@ -12,7 +12,7 @@ import { groupOptions } from './sample.js';
 export type Outcome = 'refused' | 'repaired' | 'found';
 
 const SCRUB_BYTES_PER_SECOND = 1e9;
-const SCRUB_WAIT_MS = 20_000;
+const SCRUB_WAIT_MS = 60_000;
 const STOP_WAIT_MS = 10_000;
 const CURE =
   /replace this node|restore a backup|rebuilt|Put back the files|move this file away|Start the/;
@@ -83,12 +83,12 @@ async function foundBy(
 
 /** What no client can read (entries of claims, say) only the scrub meets. */
 async function scrubbed(directory: string): Promise<Outcome> {
-  let passed: () => void = () => undefined;
-  const pass = new Promise<void>((resolve) => {
+  let passed: (isWhole: boolean) => void = () => undefined;
+  const pass = new Promise<boolean>((resolve) => {
     passed = resolve;
   });
   const note = (event: string): void => {
-    if (event === 'segments scrubbed') passed();
+    if (event === 'segments scrubbed') passed(true);
   };
   const opened = await openLocalGroup({
     ...groupOptions(directory),
@@ -98,10 +98,12 @@ async function scrubbed(directory: string): Promise<Outcome> {
     },
     log: { info: note, warn: note, error: note },
   });
-  const timer = setTimeout(() => passed(), SCRUB_WAIT_MS);
+  const timer = setTimeout(() => passed(false), SCRUB_WAIT_MS);
   try {
-    await pass;
-    return opened.group.status().role === 'stopped' ? await foundBy(opened, directory) : 'repaired';
+    const isWhole = await pass;
+    if (opened.group.status().role === 'stopped') return await foundBy(opened, directory);
+    if (!isWhole) throw new Unacceptable('the scrub did not come to its end');
+    return 'repaired';
   } finally {
     clearTimeout(timer);
     await opened.close();
