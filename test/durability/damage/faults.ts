@@ -11,6 +11,8 @@ export type Damage = 'flip' | 'truncate' | 'delete' | 'swap' | 'old';
 
 export interface Fault {
   readonly file: string;
+  /** The file, and one it was exchanged with. */
+  readonly damaged: readonly string[];
   readonly kind: string;
   readonly damage: Damage;
   readonly what: string;
@@ -72,7 +74,7 @@ function* faultsOfFile(
   const { file, kind, files } = place;
   const content = fs.readFileSync(join(directory, file));
   const fault = (damage: Damage, what: string, apply: (path: string) => void): Fault => ({
-    ...{ file, kind, damage, what },
+    ...{ file, damaged: [file], kind, damage, what },
     apply: (target) => apply(join(target, file)),
   });
   for (let i = 0; i < places && content.length > 0; i += 1) {
@@ -92,6 +94,7 @@ function* faultsOfFile(
     const swapped = fs.readFileSync(join(directory, other));
     yield {
       ...fault('swap', `with ${other}`, () => undefined),
+      damaged: [file, other],
       apply: (target) => {
         fs.writeFileSync(join(target, file), swapped);
         fs.writeFileSync(join(target, other), content);

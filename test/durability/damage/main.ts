@@ -116,12 +116,15 @@ class DamageRun {
       process.stderr.write(`${this.cases} cases, ${this.failures.length} failed: ${fault.file}\n`);
     }
     try {
+      const isLeaving = fault.damaged.every((file) => this.leaving.has(file));
       const how = {
-        isSegment: fault.kind.endsWith('.seg') && !this.leaving.has(fault.file),
+        isSegment: fault.kind.endsWith('.seg') && !isLeaving,
         // Ids live in the runs and the journal; elsewhere a part of them tells enough.
         ...(needsAllIds(fault) ? {} : { prng: this.prng }),
       };
-      this.count(variant, fault, await judge(directory, this.sample.ledger, how));
+      const outcome = await judge(directory, this.sample.ledger, how);
+      if (isLeaving) mustBeGone(directory, fault, outcome);
+      this.count(variant, fault, outcome);
     } catch (error) {
       const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
       const damage = `${variant}, ${fault.damage} ${fault.what}`;
@@ -154,6 +157,12 @@ async function leavingSegments(directory: string): Promise<ReadonlySet<string>> 
   const manifest = await readManifest(new NodeFilePort(), join(directory, 'wal'));
   const rows = manifest?.segments.filter(({ state }) => state === 'removing') ?? [];
   return new Set(rows.map((row) => `wal/${segmentFileName(row.sequence, row.revision)}`));
+}
+
+function mustBeGone(directory: string, { damaged }: Fault, outcome: Outcome): void {
+  const left = damaged.filter((file) => fs.existsSync(join(directory, file)));
+  if (outcome === 'repaired' && left.length === 0) return;
+  throw new Error(`what was given up is ${outcome}, ${left.length} files of it are left`);
 }
 
 interface Stored extends Omit<Sample, 'ledger'> {
