@@ -19,6 +19,8 @@ const OLD_SHARE = 0.6;
 /** While the load runs; a case is opened without, so that nothing but the damage changes files. */
 const COLLECTOR = { intervalMs: 20, minDeadPercent: 40, lookAgainMs: 200 };
 const COLLECTOR_PATIENCE_MS = 10_000;
+/** The load goes on to here until the collector did its work. */
+const MOST_SHARE = 3;
 /** Answers of a phase of the clients, in parts of all answers. */
 const PHASES = 12;
 /** Longest load in terms of what was asked for, on a machine too busy to answer. */
@@ -72,8 +74,14 @@ export async function makeSample(options: SampleOptions): Promise<Sample> {
   const run = new Load(opened.group, ledger, options);
   await run.until(OLD_SHARE);
   copyStandingStill(directory, paths.old);
-  await run.until(1);
-  await run.untilCollected(() => Math.min(collected.unlinked, collected.rewritten) > 0);
+  const isCollected = (): boolean =>
+    Math.min(collected.unlinked, collected.rewritten) > 0 && holdsRevision(directory);
+  // On a busy machine the load is short, and what was rewritten may be unlinked again.
+  for (let share = 1; share <= MOST_SHARE; share += 0.5) {
+    await run.until(share);
+    await run.untilCollected(isCollected);
+    if (isCollected()) break;
+  }
   copyStandingStill(directory, paths.killed);
   await opened.close();
   fs.cpSync(directory, paths.stopped, { recursive: true });
@@ -82,6 +90,10 @@ export async function makeSample(options: SampleOptions): Promise<Sample> {
 }
 
 const quiet = (): void => undefined;
+
+function holdsRevision(directory: string): boolean {
+  return fs.readdirSync(join(directory, 'wal')).some((name) => /-r\d+\.seg$/.test(name));
+}
 
 class Load {
   private readonly prng = new Prng(4711);
