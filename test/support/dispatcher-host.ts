@@ -15,6 +15,9 @@ import {
   encodeClaim,
   encodeConfigure,
   encodeDeleteQueue,
+  encodeDropPartitions,
+  encodeTrimPartitions,
+  TrimRule,
 } from '../../src/machine/commands/index.js';
 import type { MachineEvents } from '../../src/machine/machine.js';
 import type {
@@ -170,6 +173,23 @@ export class FakeHost implements DispatcherHost {
 
   deleteQueue(queue = 'orders'): void {
     this.apply(encodeDeleteQueue(TENANT, { queue }));
+  }
+
+  /** Everything in it is trimmed, then it goes. */
+  dropPartition(name: string, queue = 'orders'): void {
+    const { partitions, queues } = this.tables;
+    const slot = this.machine.partition(queue, name);
+    const queueId = partitions.queueId(slot);
+    const target = { queueId, partitionId: partitions.id(slot) };
+    const { optionsVersion } = queues.byId(queueId)!;
+    const [logStart, lastOffset] = [partitions.logStart(slot), partitions.lastOffset(slot)];
+    const trim = {
+      ...{ ...target, optionsVersion, rule: TrimRule.Age, logStart, next: lastOffset + 1 },
+      ...{ removedBytes: 0, unheldBelow: 0 },
+    };
+    const drops = [{ ...target, lastOffset }];
+    this.apply(encodeTrimPartitions({ trims: [trim] }));
+    this.apply(encodeDropPartitions({ idleSince: Number.MAX_SAFE_INTEGER as never, drops }));
   }
 
   register(group = 'g', changes: Parameters<MachineHarness['register']>[1] = {}): void {

@@ -146,7 +146,9 @@ export class ClaimCollector {
     into.messages += messages;
     into.bytes += messages * partitions.maxRecordBytes(slot);
     this.lane.inFlight.add(slot);
-    if (into.grant.commitOnDelivery && last < found.lastOffset) this.lane.returning.add(slot);
+    if (!into.grant.commitOnDelivery) return;
+    this.lane.committing.add(slot);
+    if (last < found.lastOffset) this.lane.returning.add(slot);
   }
 
   /** Last offset to claim, or null when the partition gets no range in this grant. */

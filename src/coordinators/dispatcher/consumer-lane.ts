@@ -46,7 +46,9 @@ export class ConsumerLane implements WaitingPlace {
   readonly pinnedReady = new Set<number>();
   /** Slots named by a claim on its way through the log. */
   readonly inFlight = new Set<number>();
-  /** Those of them that are claimable again as soon as the claim landed (commit on delivery). */
+  /** Those of them whose claim commits on delivery: no lease keeps others out once it landed. */
+  readonly committing = new Set<number>();
+  /** Those of them with messages that the claim does not take: claimable again as soon as it landed. */
   readonly returning = new Set<number>();
   /** Slots that need the append rows, with the messages a batch wants (0: only the start). */
   readonly lookups = new Map<number, number>();
@@ -154,6 +156,12 @@ export class ConsumerLane implements WaitingPlace {
     this.judge(context, slot, this.policy(this.intentFor(slot)));
   }
 
+  /** Messages came into the partition; a claim on its way does not take them. */
+  appended(context: InspectContext, slot: number): void {
+    if (this.committing.has(slot)) this.returning.add(slot);
+    this.reconsider(context, slot);
+  }
+
   /** Inspects with lookup results taken into account. The result is valid until the next call. */
   inspectSlot(context: InspectContext, slot: number, policy: StartPolicy): Inspection {
     const found = this.scratch;
@@ -220,6 +228,7 @@ export class ConsumerLane implements WaitingPlace {
   /** A claim of the slot was applied or lost; who is pinned to it is looked at again either way. */
   landed(slot: number): void {
     this.inFlight.delete(slot);
+    this.committing.delete(slot);
     this.returning.delete(slot);
     if (this.pinned.has(slot)) this.pinnedReady.add(slot);
   }

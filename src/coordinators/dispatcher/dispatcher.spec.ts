@@ -128,6 +128,41 @@ describe('dispatcher', () => {
       expect(rangesOf(host, pops[0]!)).toEqual(['a 0-0']);
     });
 
+    it.each([
+      ['queue-wide', auto],
+      ['pinned', { ...auto, scope: 'partition', partition: 'a' } as const],
+    ])('%s ones get what came after the claim that takes everything', async (_what, request) => {
+      host.hold = true;
+      host.push('a');
+      const first = host.pop(request);
+      await host.settle();
+      host.push('a');
+      await host.settle();
+      const second = host.pop(request);
+      await host.settle();
+      expect(second.answer).toBeNull();
+      host.applyClaims();
+      await host.settle();
+      host.applyClaims();
+      await host.settle();
+      expect([first, second].map((pop) => rangesOf(host, pop))).toEqual([['a 0-0'], ['a 1-1']]);
+    });
+
+    it('are empty when the partition goes meanwhile', async () => {
+      host.hold = true;
+      host.push('a', 2);
+      const first = host.pop({ ...auto, scope: 'partition', partition: 'a' });
+      const second = host.pop(auto);
+      await host.settle();
+      host.dropPartition('a');
+      host.applyClaims();
+      await host.settle();
+      expect([first, second].map(({ answer }) => answer)).toEqual([
+        expect.objectContaining(EMPTY),
+        expect.objectContaining(EMPTY),
+      ]);
+    });
+
     it('are empty when its claim is lost to somebody who holds the partition', async () => {
       host.hold = true;
       host.push('a', 2);

@@ -245,7 +245,7 @@ export class Dispatcher {
     if (this.absent.size > 0) this.wakeAbsent(slot);
     const lanes = this.lanes.ofQueue(this.host.tables.partitions.queueId(slot));
     for (const lane of lanes) {
-      lane.reconsider(this.context(), slot);
+      lane.appended(this.context(), slot);
       if (!lane.idle) this.touch(lane);
     }
   }
@@ -328,7 +328,7 @@ export class Dispatcher {
 
   private flush(): void {
     // What ended before this pop came counts, not what the last tick saw.
-    if (this.running) this.due.take();
+    this.due.take();
     this.flushScheduled = false;
     if (!this.running) return;
     const context = this.context();
@@ -404,8 +404,8 @@ export class Dispatcher {
       if (lane === undefined || slot < 0) return;
       lane.landed(slot);
       lane.cuts.delete(range.partitionId);
-      if (partitions.byId(range.partitionId) !== slot) return;
-      lane.reconsider(context, slot);
+      if (partitions.byId(range.partitionId) === slot) lane.reconsider(context, slot);
+      // Also when the partition is gone: pops that do not wait may have stayed for what it had left.
       if (!lane.idle) this.touch(lane);
     });
   }
