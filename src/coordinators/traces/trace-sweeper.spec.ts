@@ -16,6 +16,8 @@ class Host implements TraceSweepHost {
   readonly removed: number[] = [];
   readonly lines: string[] = [];
   failing = false;
+  /** Fails after the command was applied. */
+  losing = false;
 
   nowMicros(): ReturnType<TraceSweepHost['nowMicros']> {
     return this.harness.now;
@@ -26,6 +28,7 @@ class Host implements TraceSweepHost {
     if (this.failing) return Promise.reject(new QueenError('retry'));
     const outcome = this.harness.run<SweepTracesOutcome>(bytes);
     this.removed.push(outcome.removed);
+    if (this.losing) return Promise.reject(new QueenError('outcome_unknown'));
     return Promise.resolve(outcome as never);
   }
 
@@ -159,6 +162,26 @@ describe('the trace sweeper', () => {
     host.failing = false;
     await round();
     expect(host.kept()).toEqual(['2']);
+  });
+
+  it('looks again at a message whose traces it could not remove', async () => {
+    for (const data of numbers(0, 5)) host.trace('a', data);
+    start({ maxPerMessage: 2 });
+    host.failing = true;
+    await round();
+    host.failing = false;
+    await round();
+    expect(host.kept()).toEqual(['3', '4']);
+  });
+
+  it('removes no more than it should when it does not hear what became of a removal', async () => {
+    for (const data of numbers(0, 6)) host.trace(`m${data}`, data);
+    start({ maxTotal: 4 });
+    host.losing = true;
+    await round();
+    host.losing = false;
+    await round();
+    expect([host.lines.length, host.kept()]).toEqual([1, numbers(2, 6)]);
   });
 
   it('stops with the leadership', async () => {

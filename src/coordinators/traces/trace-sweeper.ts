@@ -63,7 +63,10 @@ export class TraceSweeper implements CoordinatorPort {
       await this.sweepBeyondBounds(census);
     } catch (error) {
       // A lost leadership or a stopping store: whoever leads next sweeps.
-      if (this.isRunning) this.options.log('sweep of traces failed', { error: String(error) });
+      if (!this.isRunning) return;
+      this.options.log('sweep of traces failed', { error: String(error) });
+      // Nobody can tell what was removed: they are counted anew.
+      this.census = new TraceCensus(this.options.maxPerMessage);
     } finally {
       this.isSweeping = false;
     }
