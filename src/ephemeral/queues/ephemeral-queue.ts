@@ -102,14 +102,13 @@ export class EphemeralQueue {
     return cursors * CURSOR_COST + (isNewRing ? NEW_RING_COST : 0);
   }
 
-  /** Groups that are not remembered, on no ring and waited for by nobody leave no trace. */
-  forgetGroups(): void {
-    for (const [name, group] of this.groups) {
-      const isUsed = group.ringsSeen > 0 || group.waiters.size > 0 || group.waitersOf.size > 0;
-      if (group.remembered || isUsed) continue;
-      this.groups.delete(name);
-      this.source.account.addStructure(-CURSOR_COST);
-    }
+  /** A group that is not remembered, on no ring and waited for by nobody leaves no trace. */
+  forgetIfUnused(group: QueueGroup): void {
+    const isUsed = group.ringsSeen > 0 || group.waiters.size > 0 || group.waitersOf.size > 0;
+    // A queue that is gone gave all its groups back.
+    if (!this.live || group.remembered || isUsed) return;
+    this.groups.delete(group.name);
+    this.source.account.addStructure(-CURSOR_COST);
   }
 
   groupOf(cursor: GroupCursor): QueueGroup {

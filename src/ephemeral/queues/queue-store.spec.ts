@@ -115,6 +115,16 @@ describe('pops at the ceiling', () => {
     expect([harness.queue('q')!.rings.size, harness.queue('q')!.groups.size]).toEqual([0, 256]);
     await harness.stop();
   });
+
+  it('groups of a queue that is deleted during a round are given back once', async () => {
+    const harness = new EngineHarness();
+    for (let n = 0; n < 2500; n += 1) await harness.pop('q', { partition: 'p', group: `g${n}` });
+    const round = harness.engine.sweeper.sweep();
+    await harness.engine.delete(EPHEMERAL_TENANT, 'q');
+    await round;
+    expect(harness.engine.store.account).toMatchObject({ structure: 0 });
+    await harness.stop();
+  });
 });
 
 describe('age and idleness', () => {

@@ -64,7 +64,7 @@ export class Sweeper {
       return;
     }
     await inSlices(queue.rings.values(), (ring) => this.visitRing(queue, ring));
-    queue.forgetGroups();
+    await inSlices(queue.groups.values(), (group) => queue.forgetIfUnused(group));
     await nextTurn();
   }
 
