@@ -94,10 +94,11 @@ export class EphemeralQueue {
   costOfPop(partition: string | null, group: string): number {
     const known = this.groups.get(group);
     const isNewRing = partition !== null && !this.rings.has(partition);
-    // A pop of any partition places its group on all of them, one of a new partition every group on it.
+    // A pop of any partition places its group on all of them, one of a new partition it and the remembered.
     const unseen = this.rings.size - (known?.ringsSeen ?? 0);
     const isPlaced = this.rings.get(partition ?? '')?.cursors.has(group) === true;
-    const named = isNewRing ? this.groups.size + 1 : isPlaced ? 0 : 1;
+    const remembered = Math.min(this.groups.size, MAX_REMEMBERED_GROUPS);
+    const named = isNewRing ? remembered + 1 : isPlaced ? 0 : 1;
     const cursors = (partition === null ? unseen : named) + (known === undefined ? 1 : 0);
     return cursors * CURSOR_COST + (isNewRing ? NEW_RING_COST : 0);
   }

@@ -116,6 +116,16 @@ describe('pops at the ceiling', () => {
     await harness.stop();
   });
 
+  it('know beforehand what a new partition costs, however many groups there are', async () => {
+    const harness = new EngineHarness();
+    for (let n = 0; n < 400; n += 1) await harness.pop('q', { partition: 'p', group: `g${n}` });
+    const account = harness.engine.store.account as unknown as { readonly structure: number };
+    const [before, cost] = [account.structure, harness.queue('q')!.costOfPop('new', 'late')];
+    await harness.pop('q', { partition: 'new', group: 'late' });
+    expect(account.structure - before).toBe(cost);
+    await harness.stop();
+  });
+
   it('groups of a queue that is deleted during a round are given back once', async () => {
     const harness = new EngineHarness();
     for (let n = 0; n < 2500; n += 1) await harness.pop('q', { partition: 'p', group: `g${n}` });
