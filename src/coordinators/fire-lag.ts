@@ -13,18 +13,11 @@ export class FireLag {
   /** Timers of tenants that have no summary. */
   dropped = 0;
 
-  observe(tenant: Uint8Array, micros: number, nowMs: number): void {
-    const name = uuidText(tenant);
-    let summary = this.tenants.get(name);
-    if (summary === undefined) {
-      if (this.tenants.size >= MAX_TENANTS) {
-        this.dropped += 1;
-        return;
-      }
-      summary = new QuantileSummary();
-      this.tenants.set(name, summary);
-    }
-    summary.observe(micros, nowMs);
+  /** Of timers that fired together. */
+  observe(tenant: Uint8Array, lagsMicros: readonly number[], nowMs: number): void {
+    const summary = this.summaryOf(uuidText(tenant));
+    if (summary === null) this.dropped += lagsMicros.length;
+    else for (const micros of lagsMicros) summary.observe(micros, nowMs);
   }
 
   /** By the tenant's UUID. */
@@ -34,5 +27,15 @@ export class FireLag {
 
   get count(): number {
     return [...this.tenants.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Null once there are enough. */
+  private summaryOf(name: string): QuantileSummary | null {
+    const known = this.tenants.get(name);
+    if (known !== undefined) return known;
+    if (this.tenants.size >= MAX_TENANTS) return null;
+    const summary = new QuantileSummary();
+    this.tenants.set(name, summary);
+    return summary;
   }
 }

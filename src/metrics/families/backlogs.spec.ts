@@ -52,7 +52,7 @@ it('keeps the fire lag by tenant, the default one without a label, and counts wh
 function swept() {
   const figures = new SweepFigures();
   const lag = (tenant: Uint8Array | undefined, micros: number): void =>
-    figures.fireLag.observe(tenant ?? new Uint8Array(16), micros, 0);
+    figures.fireLag.observe(tenant ?? new Uint8Array(16), [micros], 0);
   return { figures, lag };
 }
 
