@@ -5,7 +5,6 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { JsonWriter } from '../common/json/json-writer.js';
-import { StateRefusal } from '../common/state-refusal.js';
 import type { QueenConfig } from '../config/index.js';
 import { monotonicMs, QUEEN_CONFIG } from '../config/index.js';
 import { deadlineAfter } from '../http/deadlines.js';
@@ -17,6 +16,7 @@ import { scanOperationsBody } from '../preparation/kv/kv-scan.js';
 import type { RawOperation, RawOperations } from '../preparation/kv/kv-scan.js';
 import { badKv, checkKvBounds, validateKv } from '../preparation/kv/kv-validate.js';
 import type { KvLimits } from '../preparation/kv/kv-validate.js';
+import { isOutcomeUnknown } from '../preparation/state-failures.js';
 import { StateGate } from '../preparation/state-gate.js';
 import type { GatePass } from '../preparation/state-gate.js';
 import { StateTraffic } from '../preparation/state-traffic.js';
@@ -90,9 +90,8 @@ export class KvService {
       pass.refund();
       return { operations, answer };
     } catch (error) {
-      const refusal = asKvRefusal(error);
-      if (!isOutcomeUnknown(refusal)) pass.refund();
-      throw refusal;
+      if (!isOutcomeUnknown(error)) pass.refund();
+      throw asKvRefusal(error);
     }
   }
 
@@ -134,12 +133,6 @@ export class KvService {
     this.traffic.bytesOut += body.length;
     return body;
   }
-}
-
-/** A write that may have been applied keeps its charge until the next measurement. */
-function isOutcomeUnknown(error: unknown): boolean {
-  if (!(error instanceof StateRefusal)) return false;
-  return error.reason === 'kv_timeout' || error.reason === 'kv_retry';
 }
 
 function aborted({ answer }: Done): Uint8Array {

@@ -11,6 +11,7 @@ import { monotonicMs, QUEEN_CONFIG, systemRandom } from '../config/index.js';
 import { deadlineAfter } from '../http/deadlines.js';
 import { asKvRefusal } from '../preparation/kv/kv-call.js';
 import { scanOperationsBody } from '../preparation/kv/kv-scan.js';
+import { isOutcomeUnknown } from '../preparation/state-failures.js';
 import { NO_CHARGE, StateGate } from '../preparation/state-gate.js';
 import type { GatePass, OccupancyCharge } from '../preparation/state-gate.js';
 import { StateTraffic } from '../preparation/state-traffic.js';
@@ -48,9 +49,8 @@ export class LocksService {
       pass.refund();
       return { results: answers.map(({ fields }, index) => ({ index, ...fields })) };
     } catch (error) {
-      const refusal = asKvRefusal(error);
-      if (!isOutcomeUnknown(refusal)) pass.refund();
-      throw refusal;
+      if (!isOutcomeUnknown(error)) pass.refund();
+      throw asKvRefusal(error);
     }
   }
 
@@ -103,12 +103,6 @@ function uniform(): number {
   const bytes = new Uint8Array(4);
   systemRandom.fill(bytes);
   return new DataView(bytes.buffer).getUint32(0) / TWO_32;
-}
-
-/** A write that may have been applied keeps its charge. */
-function isOutcomeUnknown(error: unknown): boolean {
-  if (!(error instanceof StateRefusal)) return false;
-  return error.reason === 'kv_timeout' || error.reason === 'kv_retry';
 }
 
 function checkSlotKey(operation: LockOperation): void {

@@ -18,6 +18,7 @@ import type { PushCommandLimits } from '../machine/commands/catalogue.js';
 import { CommandKind } from '../machine/commands/catalogue.js';
 import { encodeTimers, QuotaKind } from '../machine/commands/index.js';
 import type { TimerResult } from '../machine/commands/index.js';
+import { isOutcomeUnknown } from '../preparation/state-failures.js';
 import { StateGate } from '../preparation/state-gate.js';
 import type { GatePass } from '../preparation/state-gate.js';
 import { StateTraffic } from '../preparation/state-traffic.js';
@@ -28,7 +29,7 @@ import { resultElement } from './timer-answer.js';
 import type { TimerElement } from './timer-answer.js';
 import { checkNames, checkSize, commandOps, foreignEncryption, mintIds } from './timer-command.js';
 import type { CommandScene, MintedOperation } from './timer-command.js';
-import { answering, isOutcomeUnknown, outcomeLost } from './timer-failures.js';
+import { answering, outcomeLost } from './timer-failures.js';
 import { badRequest, checkEdge, readOperations } from './timer-operations.js';
 import type { EdgeLimits, EdgeOperation, TimerOperation } from './timer-operations.js';
 

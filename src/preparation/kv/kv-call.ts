@@ -3,17 +3,17 @@
  * Anything planned: one command, and the call's reads see the state right at its place in the log. A
  * call that cannot change anything and reads nothing is answered behind a barrier without an entry.
  */
-import { HttpException } from '@nestjs/common';
 import { compareBytes } from '../../common/byte-order.js';
-import type { ErrorCode } from '../../common/errors.js';
 import { QueenError } from '../../common/errors.js';
-import { faultOf, StateRefusal } from '../../common/state-refusal.js';
+import { StateRefusal } from '../../common/state-refusal.js';
 import { CommandKind } from '../../machine/commands/catalogue.js';
 import { encodeKvCall, KvOpKind, NO_EXPECT } from '../../machine/commands/index.js';
 import type { KvCallOutcome, KvOpOutcome } from '../../machine/commands/index.js';
 import { judgeKvOperation } from '../../machine/kv/judge.js';
 import type { CallOptions, Group, GroupView } from '../../raft/index.js';
 import { KvReader } from '../../reads/kv-rows.js';
+import { planeRefusal } from '../state-failures.js';
+import type { PlaneWords } from '../state-failures.js';
 import type { KvAnswer, KvOperation, KvPlanned, KvRead, KvResult } from './kv-operation.js';
 import { readKv } from './kv-reads.js';
 
@@ -291,25 +291,18 @@ function answered(count: number, answers: readonly (readonly [number, KvResult])
   return { abort: null, results };
 }
 
-const UNAVAILABLE: Partial<Readonly<Record<ErrorCode, string>>> = {
-  timeout: 'kv_timeout',
-  outcome_unknown: 'kv_timeout',
-  retry: 'kv_retry',
-  no_leader: 'kv_no_leader',
+const WORDS: PlaneWords = {
+  fault: 'kv_error',
+  unavailable: 'kv_unavailable',
+  reasons: {
+    timeout: 'kv_timeout',
+    outcome_unknown: 'kv_timeout',
+    retry: 'kv_retry',
+    no_leader: 'kv_no_leader',
+  },
 };
 
-/** Engine answers that every route shares. */
-const SHARED: ReadonlySet<ErrorCode> = new Set([
-  ...(['overloaded', 'storage_full', 'standby', 'name_too_long', 'reserved_tenant'] as const),
-]);
-
-/** Engine refusals in the envelope of the key-value store; what all routes share stays as it is. */
+/** Failures in the envelope of the key-value store. */
 export function asKvRefusal(error: unknown): unknown {
-  // What the HTTP layer refuses (a header, say) is no fault of this plane.
-  if (error instanceof StateRefusal || error instanceof HttpException) return error;
-  if (!(error instanceof QueenError)) return faultOf('kv_error', error);
-  if (SHARED.has(error.code)) return error;
-  const reason = UNAVAILABLE[error.code];
-  if (reason === undefined) return new StateRefusal('kv_error', { reason: error.code });
-  return new StateRefusal('kv_unavailable', { reason, detail: error.message });
+  return planeRefusal(error, WORDS);
 }
