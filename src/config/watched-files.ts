@@ -21,6 +21,8 @@ const CHECK_MS = 10_000;
 export class WatchedFiles<Name extends string> {
   private timer: NodeJS.Timeout | null = null;
   private refused: NamedFiles<Name> | null = null;
+  /** Why they cannot be read; empty while they can. */
+  private unreadable = '';
 
   private constructor(
     private readonly paths: Readonly<Record<Name, string>>,
@@ -52,12 +54,18 @@ export class WatchedFiles<Name extends string> {
     let read: NamedFiles<Name> | null = null;
     try {
       read = await this.readAgain();
+      this.unreadable = '';
       if (this.timer === null || isSame(read, this.current) || isSame(read, this.refused)) return;
       user.use(read);
       this.current = read;
     } catch (error) {
       // Some of them may be there first: they are tried again until they fit, and told once.
       this.refused = read;
+      if (read === null) {
+        const reason = reasonOf(error);
+        if (reason === this.unreadable) return;
+        this.unreadable = reason;
+      }
       user.refused(error);
     }
   }
