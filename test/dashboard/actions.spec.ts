@@ -54,6 +54,14 @@ async function seed(broker: TestBroker): Promise<void> {
       },
     },
     { op: 'put', ns: 'queen-supervisor', key: 'odd', value: 'no publication', forever: true },
+    {
+      ...{ op: 'put', ns: 'queen-supervisor', key: 'clockless/s-1', forever: true },
+      value: { heartbeatAt: 'some day', pools: [] },
+    },
+    {
+      ...{ op: 'put', ns: 'queen-locks', key: 'window#0', ttlSeconds: 300 },
+      value: { owner: 'ben', since: 'some day' },
+    },
   ];
   await broker.post('/api/v1/kv', { operations });
   await broker.post('/api/v1/locks', [
@@ -128,6 +136,11 @@ function suite(scene: Scene): void {
     await scene.goto('/locks');
     const row = scene.page.getByRole('row', { name: /door/ });
     await row.getByText('ana').waitFor();
+    // Written by hand, with a time that is none.
+    await scene.page
+      .getByRole('row', { name: /window/ })
+      .getByText('ben')
+      .waitFor();
   });
 
   it('supervisors: attention first, pools in a drawer, metrics on demand', async () => {
@@ -137,6 +150,7 @@ function suite(scene: Scene): void {
     await scene.text('2 workers short').waitFor();
     await scene.text('1 pools failing').waitFor();
     await scene.text('1 rows are no publication').waitFor();
+    await button('clockless').waitFor();
     await button('Load queue metrics').click();
     await button('billing').click();
     await dialog().getByText('out of paper').waitFor();

@@ -35,6 +35,12 @@ const text = (value: unknown): string | null =>
 const number = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
+/** In one form, so that they sort; null for what is no instant. */
+function instant(value: unknown): string | null {
+  const at = Date.parse(text(value) ?? '');
+  return Number.isNaN(at) ? null : new Date(at).toISOString();
+}
+
 interface Published {
   readonly group: string;
   readonly supervisor: string;
@@ -62,7 +68,7 @@ function published(row: KvRow): Published | null {
       },
     ];
   });
-  return { group, supervisor, pools, heartbeatAt: text(value['heartbeatAt']) ?? row.updatedAt };
+  return { group, supervisor, pools, heartbeatAt: instant(value['heartbeatAt']) ?? row.updatedAt };
 }
 
 /** Unknown as soon as one of them is. */
