@@ -1,4 +1,4 @@
-/** Which old acknowledgements are recognised (messages.md §6.4): by the index, or in the last 65,536. */
+/** Where an id is found: which place of one that stands twice, and which old ones (messages.md §6.4). */
 import { IdResolver } from './id-resolver.js';
 import type { AppendFinder } from './append-finder.js';
 import type { AppendPlace, AppendRow } from './ports.js';
@@ -12,13 +12,14 @@ const hashOf = (offset: number): Buffer => {
   return hash;
 };
 
-/** Appends of 64 messages; the hash of a message is made of its offset. */
-function rowAt(baseOffset: number): AppendRow {
+/** Appends of 64 messages; the hash of a message is made of its offset, and stands again every `period`. */
+function rowAt(baseOffset: number, period = Infinity): AppendRow {
+  const hashAt = (item: number): Buffer => hashOf((baseOffset + item) % period);
   const equals = (item: number, bytes: Uint8Array, at: number): boolean =>
-    hashOf(baseOffset + item).equals(bytes.subarray(at, at + 16));
+    hashAt(item).equals(bytes.subarray(at, at + 16));
   const row = {
     ...{ baseOffset, count: APPEND },
-    hashWord: (item: number) => hashOf(baseOffset + item).readUInt32LE(0),
+    hashWord: (item: number) => hashAt(item).readUInt32LE(0),
     hashEquals: equals,
     findHash: (bytes: Uint8Array, at: number) =>
       Array.from({ length: APPEND }, (_, item) => item).find((item) => equals(item, bytes, at)) ??
@@ -27,27 +28,31 @@ function rowAt(baseOffset: number): AppendRow {
   return row as unknown as AppendRow;
 }
 
-const finder = {
-  find: (_place: AppendPlace, first: number, last: number) => {
-    const rows: AppendRow[] = [];
-    for (let base = first - (first % APPEND); base <= last; base += APPEND) rows.push(rowAt(base));
-    return Promise.resolve(rows);
-  },
-  byBase: (_place: AppendPlace, base: number) => Promise.resolve(rowAt(base)),
-} as unknown as AppendFinder;
+const finderOf = (period?: number): AppendFinder =>
+  ({
+    find: (_place: AppendPlace, first: number, last: number) => {
+      const rows: AppendRow[] = [];
+      for (let base = first - (first % APPEND); base <= last; base += APPEND) {
+        rows.push(rowAt(base, period));
+      }
+      return Promise.resolve(rows);
+    },
+    byBase: (_place: AppendPlace, base: number) => Promise.resolve(rowAt(base, period)),
+  }) as unknown as AppendFinder;
 
-function resolverWith(indexed: readonly number[]): IdResolver {
+function resolverWith(indexed: readonly number[], period?: number): IdResolver {
   const lookup = (_partition: number, hashes: Uint8Array, at: number) =>
     Promise.resolve(
       indexed
         .filter((offset) => hashOf(offset).equals(hashes.subarray(at, at + 16)))
         .map((offset) => ({ offset, base: offset - (offset % APPEND) })),
     );
-  return new IdResolver(finder, { lookup });
+  return new IdResolver(finderOf(period), { lookup });
 }
 
+const place = { partitionId: 1 } as unknown as AppendPlace;
+
 describe('acknowledgements of what was consumed long ago', () => {
-  const place = { partitionId: 1 } as unknown as AppendPlace;
   const span = { first: CONSUMED, last: CONSUMED + 10 };
   const oldest = CONSUMED - 65_536;
   const find = async (resolver: IdResolver, ...offsets: number[]): Promise<number[]> => [
@@ -65,4 +70,27 @@ describe('acknowledgements of what was consumed long ago', () => {
   it('what the index knows is recognised however old', async () => {
     expect(await find(resolverWith([7]), 7, 8)).toEqual([7, -1]);
   });
+});
+
+describe('an id that stands more than once in the span', () => {
+  // Again in the same append, in another one, and behind more than one step of the search.
+  const periods = [40, 1_000, 5_000];
+  const span = { first: 70, last: 11_990 };
+  const few = [0, 7, 39];
+  const many = [0, 7, 8, 9, 20, 39];
+
+  it.each(periods.flatMap((period) => [few, many].map((ids) => ({ period, ids }))))(
+    'counts where the caller says: $ids every $period',
+    async ({ period, ids }) => {
+      const hashes = Buffer.concat(ids.map(hashOf));
+      const find = async (oldestFirst: boolean): Promise<number[]> => [
+        ...(await resolverWith([], period).find(place, hashes, { ...span, oldestFirst })).offsets,
+      ];
+      const { first, last } = span;
+      const oldest = ids.map((id) => id + period * Math.ceil((first - id) / period));
+      const newest = ids.map((id) => id + period * Math.floor((last - id) / period));
+      expect(await find(true)).toEqual(oldest);
+      expect(await find(false)).toEqual(newest);
+    },
+  );
 });

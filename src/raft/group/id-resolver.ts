@@ -1,7 +1,7 @@
 /**
  * Resolves transactionId hashes to offsets, for acknowledgements and lookups by id. First the asked
- * span from its end the caller names; then what is still recognised below it: the id index (client ids within
- * the window), then the rows of the last 65,536 offsets (any id).
+ * span, from the end the caller names; then what is still recognised below it: the id index (client
+ * ids within the window), then the rows of the last 65,536 offsets (any id).
  */
 import type { AppendFinder } from './append-finder.js';
 import type { IdSpan } from './group.js';
@@ -12,7 +12,6 @@ const HASH_BYTES = 16;
 const LOOK_BACK = 65_536;
 /** Offsets per search step: rows of one step are in memory at once. */
 const STEP = 4096;
-const NOBODY: readonly number[] = [];
 
 export interface ResolvedIds {
   readonly offsets: Float64Array;
@@ -52,9 +51,7 @@ export class IdResolver {
   private async scanUp(place: AppendPlace, search: Search, span: IdSpan): Promise<void> {
     for (let first = span.first; first <= span.last && search.missing > 0; first += STEP) {
       const last = Math.min(span.last, first + STEP - 1);
-      for (const row of await this.finder.find(place, first, last)) {
-        search.visitUp(row, { first, last });
-      }
+      for (const row of await this.finder.find(place, first, last)) search.visit(row, span);
     }
   }
 
@@ -72,6 +69,13 @@ export class IdResolver {
       }
     }
   }
+}
+
+/** Items of a row, both ends included, and the way through them. */
+interface Walk {
+  readonly low: number;
+  readonly high: number;
+  readonly step: 1 | -1;
 }
 
 /** The hashes of one call and where they were found. */
@@ -104,16 +108,20 @@ class Search {
     this.missing -= 1;
   }
 
-  /** Looks for the unresolved hashes in a row, newest message first. */
-  visit(row: AppendRow, span: IdSpan): void {
-    if (this.byWord === null) {
-      for (const i of this.unresolved()) this.visitOne(row, i, span);
-      return;
-    }
-    const from = Math.min(row.count - 1, span.last - row.baseOffset);
-    const until = Math.max(0, span.first - row.baseOffset);
-    for (let item = from; item >= until && this.missing > 0; item -= 1) {
-      const numbers = this.byWord.get(row.hashWord(item));
+  /** Looks for the unresolved hashes in a row, from the end the span names. */
+  visit(row: AppendRow, { first, last, oldestFirst }: IdSpan): void {
+    const low = Math.max(0, first - row.baseOffset);
+    const high = Math.min(row.count - 1, last - row.baseOffset);
+    const walk: Walk = { low, high, step: oldestFirst === true ? 1 : -1 };
+    if (this.byWord === null) for (const i of this.unresolved()) this.visitOne(row, i, walk);
+    else this.visitWords(row, this.byWord, walk);
+  }
+
+  private visitWords(row: AppendRow, byWord: ReadonlyMap<number, number[]>, walk: Walk): void {
+    const { low, high, step } = walk;
+    for (let item = step > 0 ? low : high; item >= low && item <= high; item += step) {
+      if (this.missing === 0) return;
+      const numbers = byWord.get(row.hashWord(item));
       if (numbers === undefined) continue;
       for (const i of numbers) {
         if (this.offsets[i] !== -1 || !row.hashEquals(item, this.hashes, i * HASH_BYTES)) continue;
@@ -122,27 +130,9 @@ class Search {
     }
   }
 
-  /** Oldest message first; an id found already keeps its place. */
-  visitUp(row: AppendRow, span: IdSpan): void {
-    const until = Math.min(row.count - 1, span.last - row.baseOffset);
-    for (let item = Math.max(0, span.first - row.baseOffset); item <= until; item += 1) {
-      if (this.missing === 0) return;
-      for (const i of this.candidates(row.hashWord(item))) {
-        if (this.offsets[i] !== -1 || !row.hashEquals(item, this.hashes, i * HASH_BYTES)) continue;
-        this.resolve(i, row.baseOffset + item, row.baseOffset);
-      }
-    }
-  }
-
-  private candidates(word: number): readonly number[] {
-    return this.byWord === null ? this.unresolved() : (this.byWord.get(word) ?? NOBODY);
-  }
-
-  private visitOne(row: AppendRow, i: number, span: IdSpan): void {
+  private visitOne(row: AppendRow, i: number, { low, high, step }: Walk): void {
     const at = i * HASH_BYTES;
-    const from = Math.min(row.count - 1, span.last - row.baseOffset);
-    const until = Math.max(0, span.first - row.baseOffset);
-    for (let item = from; item >= until; item -= 1) {
+    for (let item = step > 0 ? low : high; item >= low && item <= high; item += step) {
       if (!row.hashEquals(item, this.hashes, at)) continue;
       this.resolve(i, row.baseOffset + item, row.baseOffset);
       return;
