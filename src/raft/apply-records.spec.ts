@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { QueenError } from '../common/errors.js';
 import { logIndex, nodeId, term } from '../common/ids.js';
 import { ApplyRecords, FAILURE_FILE, skipEntries } from './apply-records.js';
 import { applyFailureOf, isMarker, payloadDigest } from './group/apply-failure.js';
@@ -109,6 +110,11 @@ it('keeps a failure across starts until the entry is replaced', async () => {
   expect(records().lastFailure).toEqual(failure);
   await skip(5, failure.digest);
   expect(records().lastFailure).toBeNull();
+});
+
+it('takes a key that is too long for a fault of the entry: every member meets it', () => {
+  const failure = applyFailureOf(entryAt(5), new QueenError('name_too_long'));
+  expect(failure).toMatchObject({ class: 'DETERMINISTIC', index: 5 });
 });
 
 it('names a record it cannot read', () => {

@@ -6,6 +6,7 @@
  *   marker = the entry's own header (its stamp stays used) with a count of 0 commands
  */
 import { createHash } from 'node:crypto';
+import { QueenError } from '../../common/errors.js';
 import { COMMAND_HEADER, CommandKind } from '../../machine/commands/catalogue.js';
 import { ENTRY_HEADER_BYTES } from './entry-payload.js';
 import type { GroupStatus } from './group.js';
@@ -45,8 +46,10 @@ export const NO_NOTES: StopNotes = {
 };
 
 export function applyFailureOf(entry: LogEntry, error: unknown): ApplyFailure {
-  // System errors and damage of files carry a code or are an error of a file; all else is the entry's.
-  const isLocal = error instanceof Error && ('code' in error || 'file' in error);
+  // System errors and damage of files carry a code or are an error of a file; all else is the entry's,
+  // and so is what a client would be refused for.
+  const isRefusal = error instanceof QueenError;
+  const isLocal = error instanceof Error && !isRefusal && ('code' in error || 'file' in error);
   const payload = Buffer.concat(entry.parts);
   return {
     class: isLocal ? NODE_LOCAL : DETERMINISTIC,
