@@ -6,11 +6,12 @@
  *   <dir>/…            group 0        <dir>/raft-groups   {"groups":3}
  *   <dir>/groups/g1/…  group 1
  */
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GroupId } from '../common/ids.js';
+import { namesIn } from '../storage/index.js';
 import { decodeDocument, encodeDocument, NodeFilePort, readWholeFile } from './wal/index.js';
-import { IDENTITY_FILE, isMissing, replaceFile, type DocumentKind } from './wal/index.js';
+import { IDENTITY_FILE, replaceFile, type DocumentKind } from './wal/index.js';
 
 const COUNT_FILE = 'raft-groups';
 export const GROUPS = 'groups';
@@ -64,7 +65,7 @@ export async function readGroupCount(directory: string): Promise<number | null> 
     if (typeof groups === 'number' && groups > 1) return groups;
     throw new Error(`${path} names no number of groups`);
   }
-  if ((await entriesOf(join(directory, GROUPS))).length > 0) {
+  if ((await namesIn(join(directory, GROUPS))).length > 0) {
     throw new Error(
       `${join(directory, GROUPS)} holds raft groups and the file ${path} is missing: the directory ` +
         'was only partly restored, or lost that file. Empty it and restore it again.',
@@ -72,15 +73,6 @@ export async function readGroupCount(directory: string): Promise<number | null> 
   }
   const identity = await readWholeFile(files, join(directory, IDENTITY_FILE));
   return identity === undefined ? null : 1;
-}
-
-async function entriesOf(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }
 
 function named(groups: number): string {

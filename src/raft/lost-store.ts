@@ -4,17 +4,18 @@
  * refused. Single files missing from the store are damage and not looked at here; a member has peers
  * and is replaced, for the first membership is not in its log.
  */
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   appliedIndexOf,
   CHECKPOINT_FILE,
+  namesIn,
   STORE_DIRECTORY,
   syncDirectory,
 } from '../storage/index.js';
 import { RecoveryRefusal } from './group/recovery.js';
 import type { GroupLog } from './group/ports.js';
-import { isMissing, type Wal } from './wal/index.js';
+import type { Wal } from './wal/index.js';
 
 const CURE =
   'In a cluster replace this node: remove the member, empty its data directory and let it join ' +
@@ -32,7 +33,7 @@ export interface LostStoreOptions {
 export async function settleLostStore(options: LostStoreOptions): Promise<void> {
   const { directory, wal, isAlone, log } = options;
   const path = join(directory, STORE_DIRECTORY);
-  if (!(await isEmpty(path))) return;
+  if ((await namesIn(path)).length > 0) return;
   const durable = await appliedIndexOf(directory);
   if (durable === 0) return;
   if (wal.firstIndex > 1) {
@@ -48,13 +49,4 @@ export async function settleLostStore(options: LostStoreOptions): Promise<void> 
   // Last: without it nothing was ever confirmed.
   await rm(join(directory, CHECKPOINT_FILE));
   await syncDirectory(directory);
-}
-
-async function isEmpty(path: string): Promise<boolean> {
-  try {
-    return (await readdir(path)).length === 0;
-  } catch (error) {
-    if (isMissing(error)) return true;
-    throw error;
-  }
 }

@@ -2,13 +2,13 @@
  * `queen repair`: examines every record of a stopped node's log under the lock of its directory, and
  * rebuilds damaged segments from the members.
  */
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lockDirectory } from './directory-lock.js';
 import type { GroupLog } from './group/ports.js';
+import { isThere } from './is-there.js';
 import { repairLog, type RepairPeers } from './log-repair.js';
 import { PENDING_FILE } from './snapshot/snapshot-files.js';
-import { decodeIdentity, IDENTITY_FILE, isMissing, NodeFilePort } from './wal/index.js';
+import { decodeIdentity, IDENTITY_FILE, NodeFilePort } from './wal/index.js';
 import { readWholeFile, type RepairReport } from './wal/index.js';
 
 export interface RepairDirectoryOptions {
@@ -29,7 +29,7 @@ export async function repairDirectory(options: RepairDirectoryOptions): Promise<
       `${directory} belongs to node ${identity.nodeId}, QUEEN_RAFT_NODE_ID is ${options.nodeId}`,
     );
   }
-  if (!ready || (await exists(join(directory, PENDING_FILE)))) {
+  if (!ready || (await isThere(join(directory, PENDING_FILE)))) {
     throw new Error(
       `${directory} is not finished (first start, or a snapshot waits): start the node`,
     );
@@ -39,15 +39,5 @@ export async function repairDirectory(options: RepairDirectoryOptions): Promise<
     return await repairLog({ directory, identity, peers, log });
   } finally {
     await lock.release();
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
   }
 }

@@ -2,11 +2,11 @@
  * Verifies the files of a store that is not open, and writes nothing: the checkpoint record, every block
  * of every table, the batches of LevelDB's log against the record. Rows are read by whoever opens it.
  */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readCheckpoint } from './checkpoint-record.js';
 import { StoreDamageError } from './errors.js';
 import { verifyLevel } from './leveldb/verifier.js';
+import { namesIn } from './names-in.js';
 import { STORE_DIRECTORY } from './store.js';
 
 export interface StoreVerification {
@@ -54,14 +54,5 @@ export async function verifyStore(
     if (!(error instanceof StoreDamageError)) throw error;
     onDamage(error);
     return { ...NOTHING, isSound };
-  }
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
   }
 }

@@ -3,14 +3,13 @@
  * the groups of a data directory do. Group 0 comes after the others and the number of groups last, so
  * a directory that was restored only partly is refused at the start.
  */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatHostPort, parseHostPort } from '../../config/addresses.js';
 import type { GroupId } from '../../common/ids.js';
+import { namesIn } from '../../storage/index.js';
 import type { MemberAddress } from '../group/cluster/members.js';
 import { GROUPS, groupClusterId, groupDirectory, recordGroupCount } from '../group-directories.js';
 import { groupAddress, groupIds } from '../group-options.js';
-import { isMissing } from '../wal/index.js';
 import { readBackup, restoreSnapshot, type RestoreOptions } from './restore.js';
 
 export interface RestoreGroupsOptions extends RestoreOptions {
@@ -45,7 +44,7 @@ export async function restoreGroups(options: RestoreGroupsOptions): Promise<numb
 }
 
 /** Groups a backup holds: it is written from the last to group 0. */
-async function groupsOf(from: string): Promise<number> {
+export async function groupsOf(from: string): Promise<number> {
   return 1 + (await namesIn(join(from, GROUPS))).filter((name) => /^g\d+$/.test(name)).length;
 }
 
@@ -58,13 +57,4 @@ async function refuseUsed(directory: string): Promise<void> {
 function memberIn(member: MemberAddress, id: GroupId): MemberAddress {
   const place = member.raft === null ? null : parseHostPort(member.raft);
   return place === null ? member : { ...member, raft: formatHostPort(groupAddress(place, id)) };
-}
-
-async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
 }

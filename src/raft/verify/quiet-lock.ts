@@ -3,11 +3,11 @@
  * to, so a LevelDB in the scratch whose LOCK is a link to that of the directory holds the real lock.
  * Nothing else may open that file meanwhile: closing it would let the lock go.
  */
-import { mkdir, stat, symlink } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { DirectoryLocked, isLocked, type DirectoryLock } from '../directory-lock.js';
-import { isMissing } from '../wal/index.js';
+import { isThere } from '../is-there.js';
 
 const FREE: DirectoryLock = { release: () => Promise.resolve() };
 
@@ -31,14 +31,4 @@ export async function lockQuietly(
     return FREE;
   }
   return { release: () => level.close() };
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }

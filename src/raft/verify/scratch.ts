@@ -3,9 +3,9 @@
  * (sealed segments, tables, runs of ids) are symbolic links, the rest is copied. So opening and replaying
  * there changes nothing in the original, and costs about one segment and LevelDB's log.
  */
-import { chmod, copyFile, mkdir, readdir, symlink } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CHECKPOINT_FILE, STORE_DIRECTORY } from '../../storage/index.js';
+import { CHECKPOINT_FILE, namesIn, STORE_DIRECTORY } from '../../storage/index.js';
 import {
   IDENTITY_FILE,
   isMissing,
@@ -51,10 +51,7 @@ interface Place {
 }
 
 async function takeStore(place: Place): Promise<void> {
-  const names = await readdir(join(place.from, STORE_DIRECTORY)).catch((error: unknown) => {
-    if (isMissing(error)) return [];
-    throw error;
-  });
+  const names = await namesIn(join(place.from, STORE_DIRECTORY));
   await mkdir(join(place.to, STORE_DIRECTORY));
   for (const name of names) {
     if (LEFT_OUT.has(name)) continue;

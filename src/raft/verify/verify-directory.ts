@@ -6,10 +6,10 @@
 import { mkdtemp, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
-import { groupId } from '../../common/ids.js';
 import type { DirectoryLock } from '../directory-lock.js';
 import { groupDirectory, GROUPS, readGroupCount } from '../group-directories.js';
 import { groupIds } from '../group-options.js';
+import { groupsOf } from '../snapshot/restore-groups.js';
 import { isMissing } from '../wal/index.js';
 import { Findings, VerifyRefusal } from './finding.js';
 import { lockQuietly } from './quiet-lock.js';
@@ -92,12 +92,11 @@ async function dataGroups(options: VerifyOptions, scratch: string): Promise<Grou
 
 async function backupGroups(options: VerifyOptions, scratch: string): Promise<GroupReport[]> {
   const { directory } = options;
-  const others = ((await namesIn(join(directory, GROUPS))) ?? []).filter((n) => /^g\d+$/.test(n));
   const reports: GroupReport[] = [];
-  for (let id = 0; id <= others.length; id += 1) {
+  for (const id of groupIds(await groupsOf(directory))) {
     const place = join(scratch, `group-${id}`);
     const report = await verifyBackup({
-      ...{ group: id, directory: groupDirectory(directory, groupId(id)) },
+      ...{ group: id, directory: groupDirectory(directory, id) },
       ...{ scratch: place, at: options.at ?? null },
     });
     reports.push(told(options, report));

@@ -2,13 +2,13 @@
  * Verifies one raft group of a data directory, or of a backup: the files where they lie, read only; then
  * the state they make, on a scratch.
  */
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { nodeId } from '../../common/ids.js';
 import { verifyRuns } from '../../storage/id-index/index.js';
 import { verifyStore, type StoreVerification } from '../../storage/index.js';
 import { ApplyRecords } from '../apply-records.js';
 import { LOCAL, silentLog } from '../group-files.js';
+import { isThere } from '../is-there.js';
 import { REPAIR_FILE } from '../log-repair.js';
 import { pendingSnapshot } from '../snapshot/install.js';
 import { readBackup, restoreSnapshot } from '../snapshot/restore.js';
@@ -19,7 +19,6 @@ import {
   examineSegment,
   FOREIGN_FILE_CURE,
   IDENTITY_FILE,
-  isMissing,
   NodeFilePort,
   readWholeFile,
   verifyWal,
@@ -260,14 +259,4 @@ function reportOf({ group }: GroupPlace, findings: Findings, parts: ReportParts)
       timers: state?.timers ?? 0,
     },
   };
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
 }

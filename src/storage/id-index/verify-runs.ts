@@ -2,8 +2,8 @@
  * Verifies the runs of an id index that is not open, page by page, and writes nothing. A damaged one is
  * named; the index is derived, so nothing else depends on it.
  */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn } from '../names-in.js';
 import { IdRun } from './id-run.js';
 import { IdRunDamage, pageCount } from './run-format.js';
 
@@ -13,7 +13,8 @@ export async function verifyRuns(
   damaged: (error: IdRunDamage) => void,
 ): Promise<string[]> {
   const sound: string[] = [];
-  for (const name of await runsIn(directory)) {
+  for (const name of (await namesIn(directory)).sort()) {
+    if (!name.endsWith('.run')) continue;
     try {
       await verifyRun(join(directory, name));
       sound.push(name);
@@ -32,14 +33,5 @@ async function verifyRun(path: string): Promise<void> {
     for (let page = 0; page < pages; page += 1) await run.readPage(page);
   } finally {
     await run.close();
-  }
-}
-
-async function runsIn(directory: string): Promise<string[]> {
-  try {
-    return (await readdir(directory)).filter((name) => name.endsWith('.run')).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
   }
 }
