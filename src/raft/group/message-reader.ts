@@ -11,6 +11,7 @@ import { isSealed } from '../../common/sealed-payload.js';
 import type { AppendFinder } from './append-finder.js';
 import type { ReadPins } from './collector/read-pins.js';
 import type { PayloadCipher, RecordPlace, StoredMessage } from './group.js';
+import { isGone } from './log-errors.js';
 import type { AppendPlace, AppendRow, AppendRows, PayloadRange, WalPort } from './ports.js';
 import type { TailCache } from './tail-cache.js';
 
@@ -173,11 +174,6 @@ export class MessageReader {
     this.parts.damaged(new MessageDamageError(message));
     return new QueenError('retry');
   }
-}
-
-/** The log let go of the entry: nothing live is in it. */
-function isGone(error: unknown): boolean {
-  return error instanceof Error && error.name === 'EntryNotFoundError';
 }
 
 function recordOf(piece: Piece, item: number, bytes: Uint8Array): Uint8Array {

@@ -13,6 +13,7 @@ import { keyTimerName } from '../../machine/tables/timer-keys.js';
 import { decodeTimerRow, isInline } from '../../machine/tables/timer-row.js';
 import type { Tables } from '../../machine/tables/tables.js';
 import type { GroupView, RecordPlace } from '../group/group.js';
+import { isGone } from '../group/log-errors.js';
 import type { WalPort } from '../group/ports.js';
 import { StoreDamageError } from '../../storage/index.js';
 import { REPLACE_NODE_CURE, WalDamageError } from '../wal/index.js';
@@ -129,8 +130,7 @@ async function readOne(reads: LogReads, what: string, place: RecordPlace): Promi
     try {
       bytes = await wal.readRange(range);
     } catch (error) {
-      const isGone = error instanceof Error && error.name === 'EntryNotFoundError';
-      if (!isGone && !(error instanceof RangeError)) throw error;
+      if (!isGone(error) && !(error instanceof RangeError)) throw error;
       throw gone(directory, `${what} is in entry ${entryIndex}, which the log does not hold`);
     }
     if (bytes.length === length && crc32(bytes) === crc) return;

@@ -6,6 +6,7 @@
 import type { LogIndex } from '../../../common/ids.js';
 import { logIndex, term } from '../../../common/ids.js';
 import type { Wal } from '../../wal/index.js';
+import { isGone } from '../log-errors.js';
 import type { SharedEntry } from './peer-port.js';
 
 export interface EntryDeskParts {
@@ -37,8 +38,4 @@ async function* read(
       yield { index, term: term(0), kind: 'empty', payload: null };
     }
   }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Error && error.name === 'EntryNotFoundError';
 }

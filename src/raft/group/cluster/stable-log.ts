@@ -8,6 +8,7 @@ import { logIndex } from '../../../common/ids.js';
 import type { ConfigState, Entry, EntryRange, HardState, LogReader } from '../../core/index.js';
 import type { SnapshotMeta } from '../../core/index.js';
 import type { Wal } from '../../wal/index.js';
+import { isGone } from '../log-errors.js';
 
 const RING_ENTRIES = 1 << 16;
 /** Bytes of one asynchronous read for a member that is far behind. */
@@ -151,8 +152,4 @@ export class StableLog implements LogReader {
     this.ring[slot] = undefined;
     this.last = logIndex(this.last - 1);
   }
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof Error && error.name === 'EntryNotFoundError';
 }

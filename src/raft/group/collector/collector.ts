@@ -10,6 +10,7 @@
  * Damage it meets is damage like any other: the node stops.
  */
 import type { GroupView } from '../group.js';
+import { isDamage } from '../log-errors.js';
 import type { ByteRange, GroupLog, KeptBytes, MachineParts } from '../ports.js';
 import type { PinnedRange, RetiredLog, RetiredSegment } from '../ports.js';
 import { bytesOf, EntryJudge } from './entry-judge.js';
@@ -327,11 +328,6 @@ export class Collector {
     });
     if (this.stopped) throw new Error('the collector stops');
   }
-}
-
-/** Not instanceof: the log is known here by its port alone. */
-function isDamage(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'WalDamageError';
 }
 
 /** Enough less than before to think again. */
