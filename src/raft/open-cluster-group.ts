@@ -4,16 +4,14 @@
  * adding members. Who the members are is told by the store; the configured list starts a cluster.
  */
 import { randomInt } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import type { Clock } from '../common/clock.js';
 import { groupId, nodeId, type GroupId, type NodeId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { ApplyRecords, skipEntries } from './apply-records.js';
 import type { ApplySkip } from '../config/repairs.js';
-import { lockDirectory } from './directory-lock.js';
-import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
-import { handOver, LOCAL, openGroupFiles, silentLog, startCare, unwind } from './group-files.js';
+import type { GroupFiles, GroupFilesOptions } from './group-files.js';
+import { LOCAL, openGroupFiles, silentLog, unwind } from './group-files.js';
 import type { GroupFigures } from './group-figures.js';
 import { ClusterGroup } from './group/cluster/cluster-group.js';
 import type { ClusterTiming, FirstMembers } from './group/cluster/cluster-parts.js';
@@ -27,7 +25,7 @@ import { forceRecover } from './force-recover.js';
 import type { PeerPort } from './group/cluster/peer-port.js';
 import { startBackup, type BackupStream } from './snapshot/backup.js';
 import { SnapshotFiles } from './snapshot/snapshot-files.js';
-import { checkEncryptionKey } from './payload-cipher.js';
+import { serveGroup, underLock } from './serve-group.js';
 
 const MIB = 1024 * 1024;
 const DEFAULT_CLUSTER_ID = 'cluster';
@@ -69,34 +67,22 @@ export interface OpenedClusterGroup {
   close(): Promise<void>;
 }
 
-export async function openClusterGroup(options: ClusterGroupOptions): Promise<OpenedClusterGroup> {
-  const { directory } = options;
-  await mkdir(directory, { recursive: true });
-  const lock = await lockDirectory(directory);
-  const undo: Undo = [() => lock.release()];
-  try {
-    await options.locked?.();
+export function openClusterGroup(options: ClusterGroupOptions): Promise<OpenedClusterGroup> {
+  return underLock(options, async (undo) => {
     const clusterId = clusterIdOf(options);
     const files = await openGroupFiles({ ...options, clusterId, adoptLocal: true }, undo);
     const first = await firstOf(options, files);
-    const records = new ApplyRecords(directory, options.log ?? silentLog);
+    const records = new ApplyRecords(options.directory, options.log ?? silentLog);
     await skipNamed(options, files, records);
     if (options.forceRecover === true) await recoverAlone(options, files, first);
     const group = buildGroup(options, files, { first, records });
-    files.damaged.report = (error) => group.damaged(error);
-    handOver(undo, files, () => group.stop());
-    await group.start();
-    checkEncryptionKey(group.tables.encryption.check, group.cipher);
-    startCare(options, files, undo);
+    await serveGroup(group, { options, files, undo });
     return {
       ...{ group, figures: files.figures },
       backup: () => backupOf(options, files, group),
       close: () => unwind(undo, options.log),
     };
-  } catch (error) {
-    await unwind(undo, options.log);
-    throw error;
-  }
+  });
 }
 
 /** What a single-node broker wrote belongs to this node alone, whoever else is listed. */

@@ -2,20 +2,18 @@
  * Opens the data directory of a single voter under its lock; then the group loads, replays and takes
  * the lead. What does not fit together is refused with file and cure; what was opened is closed again.
  */
-import { mkdir } from 'node:fs/promises';
 import type { Clock } from '../common/clock.js';
 import { groupId, nodeId, type GroupId } from '../common/ids.js';
 import { systemClock } from '../config/index.js';
 import { MACHINE_VERSION } from '../machine/machine.js';
 import { ApplyRecords } from './apply-records.js';
-import { lockDirectory } from './directory-lock.js';
-import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
-import { handOver, openGroupFiles, silentLog, startCare, unwind } from './group-files.js';
+import type { GroupFiles, GroupFilesOptions } from './group-files.js';
+import { openGroupFiles, silentLog, unwind } from './group-files.js';
 import { EMPTY_CONFIG } from './core/index.js';
 import { readMembers } from './group/cluster/members.js';
 import { LocalGroup } from './group/local-group.js';
 import type { GroupFigures } from './group-figures.js';
-import { checkEncryptionKey } from './payload-cipher.js';
+import { serveGroup, underLock } from './serve-group.js';
 import { startBackup, type BackupStream } from './snapshot/backup.js';
 
 const MIB = 1024 * 1024;
@@ -38,28 +36,18 @@ export interface OpenedLocalGroup {
   close(): Promise<void>;
 }
 
-export async function openLocalGroup(options: LocalGroupOptions): Promise<OpenedLocalGroup> {
-  const { directory } = options;
-  await mkdir(directory, { recursive: true });
-  const lock = await lockDirectory(directory);
-  const undo: Undo = [() => lock.release()];
-  try {
-    await options.locked?.();
+export function openLocalGroup(options: LocalGroupOptions): Promise<OpenedLocalGroup> {
+  return underLock(options, async (undo) => {
     const files = await openGroupFiles(options, undo);
-    await refuseMember(directory, files);
+    await refuseMember(options.directory, files);
     const group = buildGroup(options, files);
-    files.damaged.report = (error) => group.damaged(error);
-    handOver(undo, files, () => group.stop());
-    await group.start();
-    checkEncryptionKey(group.tables.encryption.check, group.cipher);
-    startCare(options, files, undo);
-    const { figures } = files;
-    const backup = (): Promise<BackupStream> => backupOf(options, files);
-    return { group, figures, backup, close: () => unwind(undo, options.log) };
-  } catch (error) {
-    await unwind(undo, options.log);
-    throw error;
-  }
+    await serveGroup(group, { options, files, undo });
+    return {
+      ...{ group, figures: files.figures },
+      backup: () => backupOf(options, files),
+      close: () => unwind(undo, options.log),
+    };
+  });
 }
 
 /** A directory that has become a cluster member's never serves alone again by accident. */
