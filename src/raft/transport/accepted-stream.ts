@@ -16,6 +16,8 @@ const ALIVE = Buffer.concat([...bareFrame(FrameKind.Alive).parts]);
 const MAX_UNREAD_BYTES = 4096;
 
 export interface AcceptedHooks {
+  /** The hello is there: the peer got the answer to its handshake, so both directions work. */
+  greeted(): void;
   /** Throws DecodeError for bytes that are not what they claim; nothing else is caught. */
   frame(kind: number, body: Uint8Array): void;
   closed(): void;
@@ -41,6 +43,10 @@ export class AcceptedStream {
       },
       silent: () => this.close('silent'),
     });
+  }
+
+  get isGreeted(): boolean {
+    return this.greeted;
   }
 
   /** `head` is what came in the same packet as the handshake. */
@@ -88,5 +94,6 @@ export class AcceptedStream {
     if (this.greeted) throw new DecodeError('a second hello', 0);
     checkHello(body, this.peer.nodeId, this.kind);
     this.greeted = true;
+    this.use.hooks.greeted();
   }
 }

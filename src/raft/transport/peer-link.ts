@@ -1,7 +1,8 @@
 /**
  * Everything between this node and one peer: two streams dialled, two accepted. The peer is up while
  * all four stand, so both sides agree on what was lost: a break of any of them is one `down`, and
- * `up` follows only when both directions work again. Pops that arrive before `up` wait for it, since
+ * `up` follows only when both directions work again: an accepted stream stands from its hello on, which
+ * the peer sends once it has our answer. Pops that arrive before `up` wait for it, since
  * `down` is what ends the pops of a peer.
  */
 import type { Socket } from 'node:net';
@@ -78,6 +79,7 @@ export class PeerLink {
     const stream: AcceptedStream = new AcceptedStream(socket, peer, kind, {
       context: this.context,
       hooks: {
+        greeted: () => this.update(),
         frame: (code, body) => this.hooks.frame(this, kind, code, body),
         closed: () => {
           if (this.accepted.get(kind) === stream) this.accepted.delete(kind);
@@ -139,7 +141,9 @@ export class PeerLink {
   private update(): void {
     const isUp =
       !this.stopped &&
-      STREAM_KINDS.every((kind) => this.dialled[kind].isOpen && this.accepted.has(kind));
+      STREAM_KINDS.every(
+        (kind) => this.dialled[kind].isOpen && this.accepted.get(kind)?.isGreeted === true,
+      );
     if (isUp === this.up) return;
     this.up = isUp;
     if (isUp) return this.hooks.up(this);
