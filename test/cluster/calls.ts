@@ -39,9 +39,10 @@ export class Calls {
     return this.send(id, '/api/v1/push', { items });
   }
 
-  pop(id: number, queue: string, waitMs = 0): Promise<Reply> {
+  pop(id: number, queue: string, waitMs = 0, leaseSeconds = 300): Promise<Reply> {
     const wait = waitMs > 0 ? `wait=true&timeout=${waitMs}` : 'wait=false&timeout=2000';
-    return this.send(id, `/api/v1/pop/queue/${queue}?batch=1&leaseSeconds=300&${wait}`);
+    const query = `batch=1&leaseSeconds=${leaseSeconds}&${wait}`;
+    return this.send(id, `/api/v1/pop/queue/${queue}?${query}`);
   }
 
   ack(id: number, popped: Popped): Promise<Reply> {
