@@ -5,15 +5,16 @@
  */
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { BROKER_VERSION } from '../common/version.js';
-import { ConfigError, loadConfig } from '../config/index.js';
+import { ConfigError, loadConfig, monotonicMs } from '../config/index.js';
 import type { LoadedConfig, QueenConfig } from '../config/index.js';
+import { OpenConnections } from '../http/open-connections.js';
 import type { Logger } from '../logging/index.js';
 import { createLogger, emergencyLogger, logConfig } from '../logging/index.js';
 import { createApp } from './boot.js';
 import { letHeapGrow, letYoungGenerationGrow } from './heap-growth.js';
+import { STOP_BOUNDS, stopServing } from './stop-serving.js';
 
 const MIN_POOL_THREADS = 16;
-const IDLE_SWEEP_MS = 50;
 
 export async function runProcess(): Promise<void> {
   let logger: Logger = emergencyLogger(process.env['QUEEN_LOG_JSON']);
@@ -25,7 +26,8 @@ export async function runProcess(): Promise<void> {
     announce(logger, loaded);
     letYoungGenerationGrow();
     const app = await createApp(config, logger);
-    stopOnSignals(app, logger);
+    const connections = new OpenConnections(app.getHttpServer(), monotonicMs);
+    stopOnSignals(app, connections, logger);
     letHeapGrow();
     await app.listen(config.server.port, config.server.bindHost);
     logger.child('boot').info('listening', {
@@ -61,17 +63,22 @@ function abortOnPanic(logger: Logger): void {
  * Stops once, in this order: parked pops are answered, the port closes, what is in flight is finished,
  * the groups close with a last checkpoint. Further signals change nothing.
  */
-function stopOnSignals(app: NestFastifyApplication, logger: Logger): void {
+function stopOnSignals(
+  app: NestFastifyApplication,
+  connections: OpenConnections,
+  logger: Logger,
+): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (stopping) return;
     stopping = true;
     const log = logger.child('shutdown');
     log.info('signal received, draining in-flight requests', { signal });
-    stopServing(app).then(
-      () => {
-        log.info('shutdown complete');
-        process.exit(0);
+    stopServing({ connections, log, close: () => app.close() }, STOP_BOUNDS).then(
+      (isComplete) => {
+        if (isComplete) log.info('shutdown complete');
+        else log.error('shutdown not complete in time', { after_ms: STOP_BOUNDS.endMs });
+        process.exit(isComplete ? 0 : 1);
       },
       (error: unknown) => {
         log.error('shutdown failed', { error: reasonOf(error) });
@@ -81,17 +88,6 @@ function stopOnSignals(app: NestFastifyApplication, logger: Logger): void {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-}
-
-/** A connection that turns idle while the port closes would keep it open until its client leaves. */
-async function stopServing(app: NestFastifyApplication): Promise<void> {
-  const server = app.getHttpServer();
-  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS);
-  try {
-    await app.close();
-  } finally {
-    clearInterval(sweep);
-  }
 }
 
 function portOf(app: NestFastifyApplication, config: QueenConfig): number {

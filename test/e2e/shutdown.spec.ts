@@ -91,6 +91,8 @@ describe('the process', () => {
       const idle = await RawClient.open(port);
       idle.request('GET /health');
       await idle.answer();
+      // Connected ahead, without a request.
+      await RawClient.open(port);
       const uploading = await RawClient.open(port);
       const body = '{"items":[{"queue":"q","transactionId":"b","payload":1}]}';
       uploading.request('POST /api/v1/push', [`Content-Length: ${body.length}`], body.slice(0, 20));

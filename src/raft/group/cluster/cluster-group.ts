@@ -267,6 +267,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   /** Hands leadership to another voter; this node never campaigns again. */
   async leave(): Promise<void> {
     if (this.stopped) return;
+    this.own.leaderWait.leaving();
     this.own.loop.setCampaigning(false);
     await this.own.handOff().run();
   }
@@ -396,6 +397,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     const { sessions, rounds, routes, packer, pops, popServer, divergence, role } = this.own;
     const { purge, caretaker, snapshots, leaderWait } = this.own;
     leaderWait.tick();
+    if (leaderWait.isHopeless) this.answerAll();
     this.sweeps += 1;
     sessions.tick();
     rounds.tick();
