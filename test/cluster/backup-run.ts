@@ -9,11 +9,10 @@ import { join } from 'node:path';
 import { readBackup } from '../../src/raft/snapshot/restore.js';
 import { ClusterProcesses, pause } from '../support/cluster-processes.js';
 import { replayedState } from '../support/replayed-state.js';
+import { EvenWriters, percentile99 } from './even-writers.js';
 import { SINGLE } from './operations/damage-scene.js';
 
-const PARTITIONS = 64;
-const PAYLOAD = 'x'.repeat(200);
-const ATTEMPT_MS = 60_000;
+const LOAD = { partitions: 64, payloadBytes: 200 };
 /** Everything but the log is left out: the state is to come from its entries alone. */
 const BESIDE_THE_LOG = ['store', 'checkpoint', 'ids', 'lock', 'analytics'];
 
@@ -40,67 +39,6 @@ export interface BackupReport {
   readonly restoredDigest: string;
 }
 
-class Writers {
-  pushed = 0;
-  private running = true;
-  private tookMs: number[] = [];
-  private number = 0;
-  private failure: unknown = null;
-  private readonly open = new Set<Promise<void>>();
-
-  constructor(
-    private readonly url: string,
-    private readonly load: BackupLoad,
-  ) {}
-
-  /** Pushes leave at their time, answered or not. Resolves when all are answered. */
-  async run(): Promise<void> {
-    const everyMs = (1_000 * this.load.batch) / this.load.perSecond;
-    for (let nextMs = performance.now(); this.running && this.failure === null; nextMs += everyMs) {
-      if (nextMs > performance.now()) await pause(nextMs - performance.now());
-      const one = this.push().catch((error: unknown) => {
-        this.failure = error;
-      });
-      this.open.add(one);
-      void one.then(() => this.open.delete(one));
-    }
-    await Promise.all(this.open);
-    if (this.failure !== null) throw new Error('a push failed', { cause: this.failure });
-  }
-
-  stop(): void {
-    this.running = false;
-  }
-
-  /** Of the pushes begun before now and answered since the last call, ascending; the open ones are awaited. */
-  async take(): Promise<number[]> {
-    await Promise.all(this.open);
-    if (this.tookMs.length === 0) throw new Error('no push was measured', { cause: this.failure });
-    const taken = this.tookMs.sort((a, b) => a - b);
-    this.tookMs = [];
-    return taken;
-  }
-
-  private async push(): Promise<void> {
-    const items = Array.from({ length: this.load.batch }, () => {
-      this.number += 1;
-      const partition = `p${this.number % PARTITIONS}`;
-      const transactionId = `t-${this.number}`;
-      return { queue: 'load', partition, transactionId, payload: PAYLOAD };
-    });
-    const fromMs = performance.now();
-    const response = await fetch(`${this.url}/api/v1/push`, {
-      method: 'POST',
-      body: JSON.stringify({ items }),
-      signal: AbortSignal.timeout(ATTEMPT_MS),
-    });
-    await response.text();
-    if (response.status !== 201) throw new Error(`a push was answered ${response.status}`);
-    this.tookMs.push(performance.now() - fromMs);
-    this.pushed += items.length;
-  }
-}
-
 export async function backupUnderLoad(load: BackupLoad): Promise<BackupReport> {
   // The log keeps everything, so that the source's state at any index can be made again.
   const env = { ...SINGLE, QUEEN_RAFT_LOG_KEEP: '1000000000' };
@@ -115,7 +53,7 @@ export async function backupUnderLoad(load: BackupLoad): Promise<BackupReport> {
 
 async function measured(cluster: ClusterProcesses, load: BackupLoad): Promise<BackupReport> {
   const copy = join(cluster.directory, 'backup');
-  const writers = new Writers(cluster.url(1), load);
+  const writers = new EvenWriters(cluster.url(1), { ...LOAD, ...load });
   const startMs = performance.now();
   const writing = writers.run();
   await pause(load.seconds * 1_000);
@@ -135,14 +73,10 @@ async function measured(cluster: ClusterProcesses, load: BackupLoad): Promise<Ba
   return {
     ...{ pushed: writers.pushed, perSecond: writers.pushed / spanSeconds },
     ...{ slowestBeforeMs: before.at(-1) ?? 0, slowestDuringMs: during.at(-1) ?? 0 },
-    ...{ p99BeforeMs: percentile(before), p99DuringMs: percentile(during) },
+    ...{ p99BeforeMs: percentile99(before), p99DuringMs: percentile99(during) },
     ...{ backupSeconds: (endMs - backupMs) / 1_000, index },
     ...{ sourceDigest: digestAt, backupDigest, restoredDigest: await restored(cluster, copy) },
   };
-}
-
-function percentile(ascending: readonly number[]): number {
-  return ascending[Math.floor(ascending.length * 0.99)] ?? 0;
 }
 
 /** A copy of the source's directory with nothing but its log. */

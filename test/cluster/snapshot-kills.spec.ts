@@ -1,8 +1,7 @@
 /**
  * kill -9 of real processes at every step of a snapshot: while it is made and sent, while it is taken, and
  * while it is loaded at the start that follows exit 75. Each time the node is started again and the
- * member that was away catches up; nothing acknowledged is lost. And the node that serves a snapshot
- * keeps its latency meanwhile.
+ * member that was away catches up; nothing acknowledged is lost.
  */
 import type { PatchedBuild } from '../support/patched-build.js';
 import {

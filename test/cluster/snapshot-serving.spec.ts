@@ -1,0 +1,111 @@
+/**
+ * The node that serves a snapshot keeps its latency while it makes and sends it: a follower that was away
+ * for longer than the log comes back to a leader with many partitions and messages, under even writes. Their
+ * p99 beside the snapshot is compared with that of the seconds before, as the median of a few rounds.
+ */
+import { pause } from '../support/cluster-processes.js';
+import { EvenWriters, percentile99 } from './even-writers.js';
+import { Scene, SHORT_LOG } from './operations/scene.js';
+
+jest.setTimeout(600_000);
+
+const WITHIN_MS = 90_000;
+const ROUNDS = 5;
+const CALM_MS = 5_000;
+const PARTITIONS = 100_000;
+const PARTITIONS_A_PUSH = 1_000;
+const MESSAGE_BYTES = 100_000;
+/** 200 MB of messages. */
+const MESSAGES = 2_000;
+/** Together more than the log keeps. */
+const WRITES = 50;
+const WRITE_BYTES = 60_000;
+const LOAD = { perSecond: 1_000, batch: 10, partitions: 64, payloadBytes: 200 };
+/** Of the p99 without a snapshot; or the budget for a p99 at half load (ARCHITECTURE.md §10), if that is more. */
+const FACTOR = 2;
+const BUDGET_MS = 25;
+
+interface Round {
+  readonly calmMs: number;
+  readonly servingMs: number;
+  readonly slowestMs: number;
+}
+
+let scene: Scene;
+
+afterEach(async () => {
+  await scene.ledger.stop(true);
+  await scene.cluster.remove();
+});
+
+async function push(leader: number, items: readonly object[]): Promise<void> {
+  const response = await fetch(`${scene.cluster.url(leader)}/api/v1/push`, {
+    method: 'POST',
+    body: JSON.stringify({ items }),
+    signal: AbortSignal.timeout(WITHIN_MS),
+  });
+  await response.text();
+  expect(response.status).toBe(201);
+}
+
+/** What a snapshot of a broker in use holds: rows of many partitions, and messages. */
+async function fill(leader: number): Promise<void> {
+  for (let first = 0; first < PARTITIONS; first += PARTITIONS_A_PUSH) {
+    const items = Array.from({ length: PARTITIONS_A_PUSH }, (_, i) => ({
+      ...{ queue: 'rows', partition: `p${first + i}`, payload: i },
+    }));
+    await push(leader, items);
+  }
+  const payload = 'x'.repeat(MESSAGE_BYTES);
+  for (let i = 0; i < MESSAGES; i += 10) {
+    const items = Array.from({ length: 10 }, () => ({ queue: 'bytes', partition: 'p', payload }));
+    await push(leader, items);
+  }
+}
+
+async function round(): Promise<Round> {
+  const { cluster } = scene;
+  const leader = await cluster.leader(scene.ids, WITHIN_MS);
+  const away = scene.others(leader)[0] ?? 0;
+  await scene.kill(away);
+  await scene.ledger.push(WRITES);
+  const writers = new EvenWriters(cluster.url(leader), LOAD);
+  const writing = writers.run();
+  await pause(CALM_MS);
+  await writers.take();
+  await pause(CALM_MS);
+  const calm = await writers.take();
+  const mark = cluster.node(leader).logged;
+  scene.start(away);
+  await cluster.until(
+    () => Promise.resolve(cluster.node(leader).since(mark).join('\n').includes('snapshot sent')),
+    { withinMs: WITHIN_MS, what: 'the snapshot to be sent' },
+  );
+  const serving = await writers.take();
+  writers.stop();
+  await writing;
+  await cluster.ready(away, WITHIN_MS);
+  return {
+    ...{ calmMs: percentile99(calm), servingMs: percentile99(serving) },
+    slowestMs: serving.at(-1) ?? 0,
+  };
+}
+
+const medianOf = (numbers: readonly number[]): number =>
+  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+
+it('serves a snapshot beside its writes', async () => {
+  scene = await Scene.start({ env: SHORT_LOG }, { payloadBytes: WRITE_BYTES });
+  await fill(await scene.cluster.leader(scene.ids, WITHIN_MS));
+  const rounds: Round[] = [];
+  while (rounds.length < ROUNDS) rounds.push(await round());
+  const calmMs = medianOf(rounds.map((one) => one.calmMs));
+  const servingMs = medianOf(rounds.map((one) => one.servingMs));
+  const all = rounds.map((one) => `${one.calmMs.toFixed(1)}/${one.servingMs.toFixed(1)}`);
+  const slowest = Math.max(...rounds.map((one) => one.slowestMs));
+  process.stdout.write(
+    `push p99, median of ${ROUNDS} snapshots: ${calmMs.toFixed(1)} ms before, ${servingMs.toFixed(1)} ms ` +
+      `while serving (${all.join(', ')}), slowest ${slowest.toFixed(0)} ms; ${await scene.finish()}\n`,
+  );
+  expect(servingMs).toBeLessThanOrEqual(Math.max(FACTOR * calmMs, BUDGET_MS));
+});
