@@ -17,6 +17,8 @@ import { Scene, SHORT_LOG } from './operations/scene.js';
 jest.setTimeout(600_000);
 
 const WITHIN_MS = 90_000;
+/** Some thirty steps, each with two starts and a snapshot. */
+const ALL_STEPS_MS = 2_400_000;
 /** Together more than three segments of the log. */
 const WRITES = 50;
 const PAYLOAD_BYTES = 60_000;
@@ -99,8 +101,9 @@ it('the receiver dies at every step of taking and loading it', async () => {
     const outcome = await killReceiverAt(step);
     if (outcome === 'done') break;
     died.push(step);
+    process.stdout.write(`receiver killed at ${step}\n`);
   }
   expect(died).toEqual(expect.arrayContaining([...RECEIVE_STEPS, 'install-1', 'install-8']));
   expect(died.length).toBeLessThan(RECEIVE_STEPS.length + MOST_STEPS);
   process.stdout.write(`receiver killed at ${died.length} steps: ${await scene.finish()}\n`);
-});
+}, ALL_STEPS_MS);
