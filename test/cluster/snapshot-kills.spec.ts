@@ -93,17 +93,24 @@ async function killReceiverAt(step: string): Promise<'killed' | 'done'> {
   }
 }
 
-it('the receiver dies at every step of taking and loading it', async () => {
-  scene = await Scene.start({ env: SHORT_LOG, root: build.root }, { payloadBytes: PAYLOAD_BYTES });
-  const loading = Array.from({ length: MOST_STEPS }, (_, i) => `install-${i + 1}`);
-  const died: string[] = [];
-  for (const step of [...RECEIVE_STEPS, ...loading]) {
-    const outcome = await killReceiverAt(step);
-    if (outcome === 'done') break;
-    died.push(step);
-    process.stdout.write(`receiver killed at ${step}\n`);
-  }
-  expect(died).toEqual(expect.arrayContaining([...RECEIVE_STEPS, 'install-1', 'install-8']));
-  expect(died.length).toBeLessThan(RECEIVE_STEPS.length + MOST_STEPS);
-  process.stdout.write(`receiver killed at ${died.length} steps: ${await scene.finish()}\n`);
-}, ALL_STEPS_MS);
+it(
+  'the receiver dies at every step of taking and loading it',
+  async () => {
+    scene = await Scene.start(
+      { env: SHORT_LOG, root: build.root },
+      { payloadBytes: PAYLOAD_BYTES },
+    );
+    const loading = Array.from({ length: MOST_STEPS }, (_, i) => `install-${i + 1}`);
+    const died: string[] = [];
+    for (const step of [...RECEIVE_STEPS, ...loading]) {
+      const outcome = await killReceiverAt(step);
+      if (outcome === 'done') break;
+      died.push(step);
+      process.stdout.write(`receiver killed at ${step}\n`);
+    }
+    expect(died).toEqual(expect.arrayContaining([...RECEIVE_STEPS, 'install-1', 'install-8']));
+    expect(died.length).toBeLessThan(RECEIVE_STEPS.length + MOST_STEPS);
+    process.stdout.write(`receiver killed at ${died.length} steps: ${await scene.finish()}\n`);
+  },
+  ALL_STEPS_MS,
+);
