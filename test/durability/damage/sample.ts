@@ -113,13 +113,17 @@ class Load {
       ...{ briefQueue: 'w', phaseAnswers: Math.ceil(answers / PHASES) },
     };
     const endMs = this.startMs + seconds * 1000 * share * PATIENCE;
-    const pauseMs = (seconds * 1000 * CLIENTS) / answers;
+    const eachMs = (seconds * 1000) / answers;
+    const untilDue = async (): Promise<void> => {
+      const dueMs = this.startMs + ledger.answers * eachMs;
+      if (dueMs > performance.now()) await pause(dueMs - performance.now());
+    };
     const clients = Array.from({ length: CLIENTS }, async (_, i) => {
       const client = new Client(this.group, ledger, prng, shape);
       while (performance.now() < endMs && ledger.answers < answers * share) {
         if (i === 0) await client.volatileStep();
         else await client.step();
-        if (pauseMs > 10) await pause(pauseMs);
+        await untilDue();
       }
     });
     await Promise.all(clients);
