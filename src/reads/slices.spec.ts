@@ -1,6 +1,6 @@
 /** Work in slices: sorting and rendering give the loop back and change nothing about the result. */
 import fc from 'fast-check';
-import { jsonWith, Slices, sortByName, sortInSlices } from './slices.js';
+import { jsonArray, jsonWith, Slices, sortByName, sortInSlices } from './slices.js';
 
 describe('slices', () => {
   it('sorts like Array.sort, by code units', async () => {
@@ -51,5 +51,57 @@ describe('slices', () => {
       new Slices(),
     );
     expect(bytes.toString()).toBe('{"sizes":{"__proto__":1,"b":1}}');
+  });
+
+  it('leaves rows without a text out', async () => {
+    const rows = Array.from({ length: 700 }, (_, i) => i);
+    const odd = await jsonArray(rows, (row) => (row % 2 === 0 ? '' : String(row)), new Slices());
+    expect(JSON.parse(odd.toString())).toEqual(rows.filter((row) => row % 2 === 1));
+    const late = await jsonArray(rows, (row) => (row < 650 ? '' : String(row)), new Slices());
+    expect(JSON.parse(late.toString())).toEqual(rows.slice(650));
+    expect((await jsonArray(rows, () => '', new Slices())).toString()).toBe('[]');
+  });
+
+  it('joins long answers', async () => {
+    const rows = Array.from({ length: 40 }, (_, i) => String(i % 10).repeat(300_000));
+    const bytes = await jsonArray(rows, (row) => `"${row}"`, new Slices());
+    expect(JSON.parse(bytes.toString())).toEqual(rows);
+  });
+
+  it('are spent after some milliseconds, however few rows those were', async () => {
+    let nowMs = 0;
+    const slices = new Slices(() => nowMs);
+    const rowsUntilSpent = (rowMs: number): number => {
+      for (let rows = 1; ; rows += 1) {
+        nowMs += rowMs;
+        if (slices.isSpent()) return rows;
+      }
+    };
+    expect(rowsUntilSpent(0)).toBe(1_000);
+    await slices.pause();
+    expect(rowsUntilSpent(1)).toBeLessThanOrEqual(64);
+    await slices.pause();
+    expect(rowsUntilSpent(0)).toBe(1_000);
+  });
+
+  it('take turns: of many reads under way one goes on in each turn of the loop', async () => {
+    let resumed = 0;
+    let most = 0;
+    const count = (): void => {
+      most = Math.max(most, resumed);
+      resumed = 0;
+      pending = setImmediate(count);
+    };
+    let pending = setImmediate(count);
+    const read = async (): Promise<void> => {
+      const slices = new Slices();
+      for (let i = 0; i < 20; i += 1) {
+        await slices.pause();
+        resumed += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, read));
+    clearImmediate(pending);
+    expect(most).toBe(1);
   });
 });
