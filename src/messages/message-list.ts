@@ -6,7 +6,7 @@ import { partitionId } from '../common/ids.js';
 import { parseTimestamp } from '../common/timestamp.js';
 import type { QueryValues } from '../http/query.js';
 import { lenientInteger, textOrUndefined } from '../http/query.js';
-import type { QueueRow } from '../machine/tables/tables.js';
+import type { QueueRow, Tables } from '../machine/tables/tables.js';
 import type { Group, GroupView } from '../raft/index.js';
 import { lettersOfMessage } from '../reads/dead-letters.js';
 import { newestMessages } from '../reads/newest-messages.js';
@@ -20,8 +20,9 @@ import { messageStatus, ModeSurvey, partitionReaders } from './message-status.js
 
 const MINUTE_MICROS = 60_000_000;
 const HOUR_MICROS = 60 * MINUTE_MICROS;
-/** Messages one request looks at; a page may end short of what lies beyond. */
+/** Messages one request looks at, and the time for it; a page may end short of what lies beyond. */
 const MAX_SCANNED = 100_000;
+const SCAN_MS = 2_000;
 /** Partitions merged: those with the newest appends. */
 const MAX_SOURCES = 65_536;
 const MAX_LETTERS = 1_000;
@@ -88,16 +89,15 @@ interface Gathered {
 async function gather(group: Group, tenant: Uint8Array, filter: MessageFilter): Promise<Gathered> {
   const { tables } = group;
   const survey = new ModeSurvey(tables);
-  const kept = new ObjectHeap<MessageSource>((a, b) => a.lastAppendAt < b.lastAppendAt);
+  const kept = new NewestSources(filter);
   const slices = new Slices();
   for (const queue of namedQueues(group, tenant, filter)) {
     const isListed = matchesLabels(queue, filter);
     const visit = (slot: number): void => {
       survey.add(slot);
-      const source = isListed ? sourceOf(group, slot, filter) : null;
-      if (source === null) return;
-      kept.push(source);
-      if (kept.size > MAX_SOURCES) kept.pop();
+      if (!isListed || !kept.admits(tables, slot)) return;
+      const source = sourceOf(group, slot, filter);
+      if (source !== null) kept.add(source);
     };
     if (filter.partition === undefined) {
       await walkPartitions({ tables, slices }, queue.id, visit);
@@ -107,7 +107,58 @@ async function gather(group: Group, tenant: Uint8Array, filter: MessageFilter): 
     }
     if (slices.isSpent()) await slices.pause();
   }
-  return { sources: kept.all, mode: survey.result() };
+  return { sources: kept.all(), mode: survey.result() };
+}
+
+type Newest = Pick<MessageSource, 'lastAppendAt' | 'lastOffset' | 'partitionId'>;
+
+/**
+ * The partitions a page can come from. A page of n messages lies in the n partitions with the newest
+ * ones; more are kept where those messages may not count: by their status, or as later than `to`.
+ */
+class NewestSources {
+  /** First: the one to give way. */
+  private readonly inside = new ObjectHeap<MessageSource>(isOlder);
+  private readonly later = new ObjectHeap<MessageSource>(isOlder);
+  private readonly needed: number;
+
+  constructor(private readonly filter: MessageFilter) {
+    const { status, limit, offset } = filter;
+    this.needed = status === undefined ? Math.min(limit + offset, MAX_SOURCES) : MAX_SOURCES;
+  }
+
+  /** False for most lanes of a large queue; costs no object there. */
+  admits({ partitions }: Tables, slot: number): boolean {
+    const lastAppendAt = partitions.lastAppendAt(slot);
+    const { heap, most } = this.of(lastAppendAt);
+    if (heap.size < most || heap.first === undefined) return true;
+    const lastOffset = partitions.lastOffset(slot);
+    return !isOlder({ lastAppendAt, lastOffset, partitionId: partitions.id(slot) }, heap.first);
+  }
+
+  add(source: MessageSource): void {
+    const { heap, most } = this.of(source.lastAppendAt);
+    heap.push(source);
+    if (heap.size > most) heap.pop();
+  }
+
+  all(): MessageSource[] {
+    return [...this.inside.all, ...this.later.all];
+  }
+
+  private of(lastAppendAt: number): { heap: ObjectHeap<MessageSource>; most: number } {
+    const isInside = lastAppendAt < this.filter.to;
+    return isInside
+      ? { heap: this.inside, most: this.needed }
+      : { heap: this.later, most: MAX_SOURCES };
+  }
+}
+
+/** By the newest message of each, as the list orders them. */
+function isOlder(a: Newest, b: Newest): boolean {
+  if (a.lastAppendAt !== b.lastAppendAt) return a.lastAppendAt < b.lastAppendAt;
+  if (a.lastOffset !== b.lastOffset) return a.lastOffset < b.lastOffset;
+  return a.partitionId < b.partitionId;
 }
 
 function namedQueues(group: Group, tenant: Uint8Array, filter: MessageFilter): readonly QueueRow[] {
@@ -159,6 +210,7 @@ async function readPage(
   const nowMicros = group.nowMicros();
   const rows: ListedRow[] = [];
   const slices = new Slices();
+  const endMs = performance.now() + SCAN_MS;
   let scanned = 0;
   let matches = 0;
   for await (const message of newestMessages(view, sources, filter)) {
@@ -170,6 +222,7 @@ async function readPage(
       matches += 1;
     }
     if (rows.length >= filter.limit || scanned >= MAX_SCANNED) break;
+    if (performance.now() >= endMs) break;
     if (slices.isSpent()) await slices.pause();
   }
   return rows;

@@ -7,8 +7,9 @@ import type { Tables } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { appendHolding } from '../reads/append-rows.js';
 
-/** Row lookups of one answer; partitions beyond that leave the time out. */
-const MAX_LOOKUPS = 10_000;
+/** Row lookups of one answer; partitions beyond that, or beyond the time for them, leave theirs out. */
+export const MAX_LOOKUPS = 10_000;
+const LOOKUPS_MS = 1_000;
 
 export interface Retained {
   readonly partitionId: PartitionId;
@@ -29,12 +30,15 @@ export async function oldestFromRows(
   group: Pick<Group, 'view'>,
   queueId: QueueId,
   asked: readonly Retained[],
+  nowMs: () => number = () => performance.now(),
 ): Promise<ReadonlyMap<PartitionId, number>> {
   const found = new Map<PartitionId, number>();
   if (asked.length === 0) return found;
   const view = await group.view();
+  const endMs = nowMs() + LOOKUPS_MS;
   try {
     for (const { partitionId, logStart, lastOffset } of asked.slice(0, MAX_LOOKUPS)) {
+      if (nowMs() >= endMs) break;
       const span = { queueId, partitionId, first: logStart, last: lastOffset };
       const append = await appendHolding(view, span, logStart);
       if (append !== null) found.set(partitionId, append.row.createdAt);

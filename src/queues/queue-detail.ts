@@ -1,17 +1,18 @@
 /** One partition of the queue detail (admin.md §1.2), and the stats objects it shares with the totals. */
+import type { PartitionId } from '../common/ids.js';
 import { timestampText } from '../common/timestamp.js';
 import type { Tables } from '../machine/tables/tables.js';
 import type { Retained } from './oldest-messages.js';
 import { oldestFromColumns } from './oldest-messages.js';
-import type { PartitionStats, QueueTotals } from '../reads/partition-stats.js';
+import { partitionStats, type QueueTotals, type StatsClock } from '../reads/partition-stats.js';
 import { partitionUuidText } from '../reads/partition-identity.js';
 
+/** What a listed partition is kept as until it is rendered: few bytes, because there may be very many. */
 export interface DetailRow {
   readonly name: string;
+  readonly partitionId: PartitionId;
   /** Set when the time of the oldest message stands in the append rows only. */
   readonly lookup: Retained | null;
-  /** The row as it is answered; `oldestMessage` is filled in after the lookup. */
-  readonly wire: { oldestMessage: string | null; readonly [field: string]: unknown };
 }
 
 /** The detail's counts: pending includes what is leased. */
@@ -28,33 +29,44 @@ export function statsObject(
   };
 }
 
-export function detailRow(tables: Tables, slot: number, stats: PartitionStats): DetailRow {
+export function detailRow(tables: Tables, slot: number): DetailRow {
   const { partitions } = tables;
-  const counts = statsObject(stats);
-  const newest = partitions.lastAppendAt(slot);
-  const oldest = oldestFromColumns(tables, slot);
-  const name = partitions.name(slot);
+  const id = partitions.id(slot);
   const lookup =
-    oldest === null
+    oldestFromColumns(tables, slot) === null
       ? {
-          partitionId: partitions.id(slot),
+          partitionId: id,
           logStart: partitions.logStart(slot),
           lastOffset: partitions.lastOffset(slot),
         }
       : null;
-  const wire = {
+  return { name: partitions.name(slot), partitionId: id, lookup };
+}
+
+/** `oldestAt`: µs from the append rows, where one was looked up. */
+export function detailText(
+  clock: StatsClock,
+  row: DetailRow,
+  oldestAt: number | undefined,
+): string {
+  const { partitions } = clock.tables;
+  const slot = partitions.byId(row.partitionId);
+  // Deleted since it was listed.
+  if (slot < 0) return '';
+  const stats = partitionStats(clock, slot);
+  const counts = statsObject(stats);
+  return JSON.stringify({
     id: partitionUuidText(partitions, slot),
-    name,
+    name: row.name,
     createdAt: timestampText(partitions.createdAt(slot)),
     messages: counts,
     stats: counts,
     cursor: { totalConsumed: stats.totalConsumed, batchesConsumed: 0 },
     lastActivity: timeOrNull(stats.lastActivity),
-    oldestMessage: timeOrNull(oldest ?? 0),
-    newestMessage: stats.total === 0 ? null : timeOrNull(newest),
+    oldestMessage: timeOrNull(oldestAt ?? oldestFromColumns(clock.tables, slot) ?? 0),
+    newestMessage: stats.total === 0 ? null : timeOrNull(partitions.lastAppendAt(slot)),
     retainedBytes: partitions.retainedBytes(slot),
-  };
-  return { name, lookup, wire };
+  });
 }
 
 function timeOrNull(micros: number): string | null {

@@ -164,6 +164,9 @@ export class QueueStatusDto {
   })
   readonly partitions!: PartitionDetailDto[];
 
+  @ApiProperty({ type: 'boolean', required: false, description: 'More partitions than listed.' })
+  readonly partitionsTruncated?: boolean;
+
   @ApiProperty({ type: QueueStatusTotalsDto }) readonly totals!: QueueStatusTotalsDto;
 }
 

@@ -4,7 +4,6 @@
  * partitions in one go. Answers are JSON bytes; null means that the queue does not exist.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import type { PartitionId } from '../common/ids.js';
 import { timestampText } from '../common/timestamp.js';
 import type { QueenConfig } from '../config/index.js';
 import { QUEEN_CONFIG } from '../config/index.js';
@@ -13,12 +12,12 @@ import type { QueueRow } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
 import { Groups } from '../raft/index.js';
 import { figuresOf } from '../reads/figure-cache.js';
-import { oldestFromRows } from './oldest-messages.js';
+import { MAX_LOOKUPS, oldestFromRows, type Retained } from './oldest-messages.js';
 import { shownOptions } from '../reads/queue-options.js';
 import { addTo, noTotals, partitionStats, type QueueTotals } from '../reads/partition-stats.js';
 import { walkPartitions } from '../reads/partition-walk.js';
 import { depthMembers, queueDepth } from './queue-depth.js';
-import { detailRow, type DetailRow, statsObject } from './queue-detail.js';
+import { detailRow, detailText, type DetailRow, statsObject } from './queue-detail.js';
 import type { QueueFilter } from './queue-filter.js';
 import { selectQueues } from './queue-filter.js';
 import { queueUuidText } from '../reads/partition-identity.js';
@@ -66,14 +65,14 @@ export class QueueReadsService {
     const queue = findQueue(group, tenant, name);
     const listed = queue === undefined ? null : await this.partitionRows(group, queue);
     if (queue === undefined || listed === null) return null;
-    const { rows, totals, slices, oldest } = listed;
+    const { rows, totals, slices, text } = listed;
     return jsonWith(
       detailMembers(queue, totals, rows.length),
       {
         name: 'partitions',
         brackets: '[]',
         rows,
-        text: (row) => detailText(row, oldest),
+        text,
       },
       slices,
     );
@@ -85,14 +84,14 @@ export class QueueReadsService {
     const queue = findQueue(group, tenant, name);
     const listed = queue === undefined ? null : await this.partitionRows(group, queue);
     if (queue === undefined || listed === null) return null;
-    const { rows, totals, slices, oldest } = listed;
+    const { rows, totals, slices, text } = listed;
     return jsonWith(
-      statusMembers(queue, totals),
+      statusMembers(queue, totals, rows.length),
       {
         name: 'partitions',
         brackets: '[]',
         rows,
-        text: (row) => detailText(row, oldest),
+        text,
       },
       slices,
     );
@@ -158,16 +157,19 @@ export class QueueReadsService {
     const slices = new Slices();
     const totals = noTotals();
     const listed: DetailRow[] = [];
+    const lookups: Retained[] = [];
     const clock = { tables, nowMicros: group.nowMicros() };
     const complete = await walkPartitions({ tables, slices }, queue.id, (slot) => {
-      const stats = partitionStats(clock, slot);
-      addTo(totals, stats, tables.partitions.retainedBytes(slot));
-      if (listed.length < this.mostListed) listed.push(detailRow(tables, slot, stats));
+      addTo(totals, partitionStats(clock, slot), tables.partitions.retainedBytes(slot));
+      if (listed.length >= this.mostListed) return;
+      const row = detailRow(tables, slot);
+      listed.push(row);
+      if (row.lookup !== null && lookups.length < MAX_LOOKUPS) lookups.push(row.lookup);
     });
     if (!complete) return null;
-    const retained = listed.map((row) => row.lookup).filter((lookup) => lookup !== null);
-    const oldest = await oldestFromRows(group, queue.id, retained);
-    return { rows: await sortByName(listed, slices), totals, slices, oldest };
+    const oldest = await oldestFromRows(group, queue.id, lookups);
+    const text = (row: DetailRow): string => detailText(clock, row, oldest.get(row.partitionId));
+    return { rows: await sortByName(listed, slices), totals, slices, text };
   }
 
   /** Partitions one answer names at most. */
@@ -186,14 +188,7 @@ interface PartitionRows {
   readonly rows: readonly DetailRow[];
   readonly totals: QueueTotals;
   readonly slices: Slices;
-  /** µs of the oldest message, where rows had to be asked. */
-  readonly oldest: ReadonlyMap<PartitionId, number>;
-}
-
-function detailText({ lookup, wire }: DetailRow, oldest: PartitionRows['oldest']): string {
-  const at = lookup === null ? undefined : oldest.get(lookup.partitionId);
-  if (at !== undefined) wire.oldestMessage = timestampText(at);
-  return JSON.stringify(wire);
+  text(row: DetailRow): string;
 }
 
 export function findQueue(group: Group, tenant: Uint8Array, name: string): QueueRow | undefined {
@@ -256,7 +251,7 @@ function detailMembers(queue: QueueRow, totals: QueueTotals, listed: number): ob
 }
 
 /** Everything of the status but its partitions. */
-function statusMembers(queue: QueueRow, totals: QueueTotals): object {
+function statusMembers(queue: QueueRow, totals: QueueTotals, listed: number): object {
   const { namespace, task, priority } = queue.options;
   return {
     queue: {
@@ -264,6 +259,7 @@ function statusMembers(queue: QueueRow, totals: QueueTotals): object {
       createdAt: timestampText(queue.createdAt),
       config: shownOptions(queue.options),
     },
+    ...(queue.partitionCount > listed ? { partitionsTruncated: true } : {}),
     totals: { messages: statsObject(totals) },
   };
 }

@@ -50,6 +50,7 @@ export async function* newestMessages(
     if (slices.isSpent()) await slices.pause();
   }
   for (let reader = heap.pop(); reader !== undefined; reader = heap.pop()) {
+    if (slices.isSpent()) await slices.pause();
     if (reader.isLoaded) {
       yield reader.message();
       reader.advance();

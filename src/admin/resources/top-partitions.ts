@@ -1,6 +1,6 @@
 /** The lanes with most pending (admin.md §1.2): one walk in slices, a bounded selection, few row reads. */
 import type { PartitionId } from '../../common/ids.js';
-import type { QueueRow } from '../../machine/tables/tables.js';
+import type { QueueRow, Tables } from '../../machine/tables/tables.js';
 import { ObjectHeap } from '../../reads/object-heap.js';
 import { appendedAt, cursorLag, lagSeconds } from '../../reads/lag.js';
 import { partitionStats } from '../../reads/partition-stats.js';
@@ -62,7 +62,7 @@ export async function topPartitions(
       walked += 1;
       const { rawPending, processing, floor } = partitionStats(clock, slot);
       const full = kept.size >= limit;
-      if (full && !mayEnter(kept.first, { order, rawPending })) return;
+      if (full && !mayEnter(group.tables, kept.first, { order, rawPending, slot })) return;
       kept.push(laneOf(group, { order, queue, slot, rawPending, processing, floor }));
       if (full) kept.pop();
     });
@@ -98,11 +98,16 @@ function laneOf(group: Group, seen: Seen): Lane {
 }
 
 /** Cheap, because most lanes of a large queue end here: a tie of nothing pending changes nothing. */
-function mayEnter(least: Lane | undefined, seen: Pick<Seen, 'order' | 'rawPending'>): boolean {
+function mayEnter(
+  { partitions }: Tables,
+  least: Lane | undefined,
+  seen: Pick<Seen, 'order' | 'rawPending' | 'slot'>,
+): boolean {
   if (least === undefined || seen.rawPending !== least.pending) {
     return seen.rawPending > (least?.pending ?? -1);
   }
-  return seen.rawPending > 0 && seen.order <= least.order;
+  if (seen.rawPending === 0 || seen.order !== least.order) return seen.order < least.order;
+  return partitions.name(seen.slot) < least.partition;
 }
 
 /** Most pending first, then the order of queues, then the name. */
