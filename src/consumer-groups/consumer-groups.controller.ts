@@ -38,6 +38,8 @@ import { GroupLagService } from './group-lag.service.js';
 import { PositionsService } from './positions.service.js';
 
 const NOT_FOUND = { error: 'Consumer group not found' };
+/** The lagging lanes are a bare array, which has no place to say it. */
+const TRUNCATED_HEADER = 'x-queen-truncated';
 const LAG_RULE = { fallback: 3600, min: 0, max: Number.MAX_SAFE_INTEGER };
 
 @ApiTags('consume')
@@ -78,11 +80,17 @@ export class ConsumerGroupsController {
     description: 'A row per lane and group, queue mode included.',
     type: [LaggingRowDto],
     examples: LAGGING_ANSWERS,
+    headers: {
+      [TRUNCATED_HEADER]:
+        '`true` when more lanes than `QUEEN_DASH_SIZES_MAX` are behind: those listed are not all.',
+    },
   })
   @ApiRefusals({ codes: LOG_CODES })
   async lagging(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const seconds = lenientInteger(request.query as QueryValues, 'minLagSeconds', LAG_RULE);
-    sendJsonBytes(reply, 200, await this.lag.lagging(this.tenancy.of(request), seconds));
+    const { bytes, isTruncated } = await this.lag.lagging(this.tenancy.of(request), seconds);
+    if (isTruncated) void reply.header(TRUNCATED_HEADER, 'true');
+    sendJsonBytes(reply, 200, bytes);
   }
 
   @Post('positions')

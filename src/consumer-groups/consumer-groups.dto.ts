@@ -52,6 +52,15 @@ export class GroupPartitionDto {
 export class GroupOnQueueDto {
   @ApiProperty({ type: 'boolean' }) readonly conflation!: boolean;
   @ApiProperty({ type: 'string', enum: ['queen'] }) readonly kind!: string;
+
+  @ApiProperty({
+    type: 'boolean',
+    required: false,
+    enum: [true],
+    description: 'Present when the group has more lanes than `QUEEN_DASH_SIZES_MAX`.',
+  })
+  readonly truncated?: true;
+
   @ApiProperty({ type: [GroupPartitionDto] }) readonly partitions!: GroupPartitionDto[];
 }
 

@@ -2,12 +2,19 @@
  * Sums over the cursors of each (group, queue) for the list of groups (messages.md §10). A time that
  * stands in append rows only is looked up if it could raise the group's largest lag.
  */
+import type { ConsumerGroupId } from '../common/ids.js';
 import { timestampText } from '../common/timestamp.js';
 import { StartMode } from '../machine/commands/catalogue.js';
 import { QUEUE_MODE_GROUP } from '../machine/tables/tables.js';
 import type { QueueRow, Tables } from '../machine/tables/tables.js';
 import type { Group } from '../raft/index.js';
-import { appendedAt, cursorLag, lagSeconds, MAX_LAG_LOOKUPS } from '../reads/lag.js';
+import {
+  appendedAt,
+  cursorLag,
+  lagSeconds,
+  LAG_LOOKUPS_MS,
+  MAX_LAG_LOOKUPS,
+} from '../reads/lag.js';
 import type { LagPlace } from '../reads/lag.js';
 import { isSuperseded } from '../machine/tables/settled.js';
 
@@ -32,7 +39,10 @@ interface Lookup {
 }
 
 export class GroupSums {
-  private readonly sums = new Map<string, GroupOnQueue>();
+  private readonly sums: GroupOnQueue[] = [];
+  /** Of the queue that is being walked, by group id: one look-up a cursor, no text made. */
+  private ofQueue = new Map<number, GroupOnQueue>();
+  private queue: QueueRow | null = null;
   private readonly lookups: Lookup[] = [];
 
   constructor(
@@ -41,10 +51,14 @@ export class GroupSums {
   ) {}
 
   addPartition(queue: QueueRow, slot: number): void {
-    const { cursors, names, partitions } = this.tables;
+    const { cursors, partitions } = this.tables;
+    if (this.queue !== queue) {
+      this.queue = queue;
+      this.ofQueue = new Map();
+    }
     for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
       if (isSuperseded(this.tables, c)) continue;
-      const sum = this.sumOf(queue, names.groupName(cursors.groupId(c)));
+      const sum = this.sumOf(queue, cursors.groupId(c));
       const lag = cursorLag(this.tables, slot, cursors.committed(c));
       sum.cursors += 1;
       sum.consumed += cursors.totalConsumed(c);
@@ -67,9 +81,11 @@ export class GroupSums {
   async lookUpTimes(group: Pick<Group, 'view'>): Promise<void> {
     if (this.lookups.length === 0) return;
     const view = await group.view();
+    const endMs = performance.now() + LAG_LOOKUPS_MS;
     try {
       for (const { sum, place, longestSeconds } of this.lookups) {
         if (longestSeconds <= sum.maxLagSeconds) continue;
+        if (performance.now() >= endMs) break;
         const oldestAt = await appendedAt(view, place);
         if (oldestAt === null) continue;
         sum.maxLagSeconds = Math.max(sum.maxLagSeconds, lagSeconds(this.nowMicros, oldestAt));
@@ -81,18 +97,21 @@ export class GroupSums {
 
   /** By group, then queue. */
   rows(): GroupOnQueue[] {
-    return [...this.sums.values()].sort(
+    return this.sums.toSorted(
       (a, b) => compare(a.group, b.group) || compare(a.queue.name, b.queue.name),
     );
   }
 
-  private sumOf(queue: QueueRow, group: string): GroupOnQueue {
-    const key = `${queue.id}/${group}`;
-    let sum = this.sums.get(key);
-    if (sum === undefined) {
-      sum = { queue, group, cursors: 0, withLag: 0, messages: 0, consumed: 0, maxLagSeconds: 0 };
-      this.sums.set(key, sum);
-    }
+  private sumOf(queue: QueueRow, groupId: ConsumerGroupId): GroupOnQueue {
+    const known = this.ofQueue.get(groupId);
+    if (known !== undefined) return known;
+    const group = this.tables.names.groupName(groupId);
+    const counts = { cursors: 0, withLag: 0, messages: 0, consumed: 0, maxLagSeconds: 0 };
+    // A group deleted and made anew has another number and the same name.
+    const named = [...this.ofQueue.values()].find((sum) => sum.group === group);
+    const sum = named ?? { queue, group, ...counts };
+    this.ofQueue.set(groupId, sum);
+    if (named === undefined) this.sums.push(sum);
     return sum;
   }
 }

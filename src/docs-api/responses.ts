@@ -20,18 +20,29 @@ export interface Answer {
   /** The body's class, or the alternatives; `[X]` is an array of X. */
   readonly type: Type | readonly [Type] | { readonly oneOf: readonly Type[] };
   readonly examples: Examples;
+  /** Headers of some answers: name → what it says. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A JSON answer with its schema and examples. */
-export function ApiAnswer({ status, description, type, examples }: Answer): Decorator {
+export function ApiAnswer(answer: Answer): Decorator {
+  const { status, description, type, examples, headers } = answer;
   return applyDecorators(
     ApiExtraModels(...modelsOf(type)),
     ApiResponse({
       status,
       description,
       content: { 'application/json': { schema: schemaOf(type), examples: named(examples) } },
+      ...(headers === undefined ? {} : { headers: headersOf(headers) }),
     }),
   );
+}
+
+function headersOf(texts: Readonly<Record<string, string>>): Record<string, object> {
+  const named = Object.entries(texts).map(([name, description]) => {
+    return [name, { description, schema: { type: 'string' } }];
+  });
+  return Object.fromEntries(named) as Record<string, object>;
 }
 
 /** 204: nothing, not even a length. */
@@ -39,7 +50,7 @@ export function ApiEmptyAnswer(description: string): Decorator {
   return applyDecorators(ApiResponse({ status: 204, description }));
 }
 
-export interface RefusalShape extends Omit<Answer, 'description'> {
+export interface RefusalShape extends Omit<Answer, 'description' | 'headers'> {
   /** The answer says when to come back. */
   readonly retryAfter?: boolean;
 }

@@ -10,8 +10,12 @@ import { appendHolding } from './append-rows.js';
 
 const SECOND_MICROS = 1_000_000;
 
-/** Row lookups of one answer; beyond them the newest append stands in for the oldest message. */
+/**
+ * Row lookups of one answer, and the time for them; beyond them the newest append stands in for the
+ * oldest message.
+ */
 export const MAX_LAG_LOOKUPS = 10_000;
+export const LAG_LOOKUPS_MS = 1_000;
 
 export interface CursorLag {
   /** Messages behind: retained and not settled. */

@@ -139,6 +139,25 @@ function suite(scene: Scene): void {
     await scene.dialog().getByText('too much; again in 3 s').waitFor();
   });
 
+  it('a list that the broker cut says so', async () => {
+    const { page } = scene;
+    const lane = {
+      ...{ consumer_group: 'g', queue_name: 'q', partition_name: 'p', worker_id: null },
+      ...{ offset_lag: 1, time_lag_seconds: 400, oldest_unconsumed_at: '2026-01-02T03:04:05.000Z' },
+    };
+    const lagging = '**/consumer-groups/lagging*';
+    const cut = scene.card('Lanes far behind').getByText('did not list all of them');
+    await page.route(lagging, (route) => route.fulfill({ json: [lane] }));
+    await scene.goto('/consumers');
+    await scene.card('Lanes far behind').getByText('6m 40s').waitFor();
+    expect(await cut.count()).toBe(0);
+    await page.route(lagging, (route) =>
+      route.fulfill({ json: [lane], headers: { 'x-queen-truncated': 'true' } }),
+    );
+    await page.reload();
+    await cut.waitFor();
+  });
+
   it('a full disk is told on every page', async () => {
     const { page } = scene;
     await page.route('**/api/v1/raft/members', async (route) => {

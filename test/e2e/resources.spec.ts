@@ -311,6 +311,42 @@ describe('QUEEN_DASH_SIZES_MAX', () => {
       expect(Object.keys(sizes.partitions)).toHaveLength(2);
       expect(sizes.truncated).toBe(true);
       expect((await calls.depth(queue)).pending).toBe(3);
+      const status = (await broker.get(`/api/v1/status/queues/${queue}`)).json;
+      expect(status.partitions).toHaveLength(2);
+      expect(status).toMatchObject({ partitionsTruncated: true });
+    } finally {
+      await broker.stop();
+    }
+  });
+
+  it('bounds the lanes of a group and the lagging ones, and says so in both', async () => {
+    const broker = await TestBroker.start({ QUEEN_DASH_SIZES_MAX: '2' });
+    try {
+      const calls = new Calls(broker);
+      const few = freshQueue();
+      const many = freshQueue();
+      await calls.push(few, { partition: '1' });
+      await calls.push(many, ...['1', '2', '3'].map((partition) => ({ partition })));
+      const read = async (queue: string, partition: string): Promise<unknown> =>
+        broker.get(
+          `/api/v1/pop/queue/${queue}/partition/${partition}?consumerGroup=g&subscriptionMode=all`,
+        );
+      await read(few, '1');
+      const whole = (await broker.get('/api/v1/consumer-groups/g')).json;
+      expect(whole[few].partitions).toHaveLength(1);
+      expect(whole[few]).not.toHaveProperty('truncated');
+      for (const partition of ['1', '2', '3']) await read(many, partition);
+      const cut = (await broker.get('/api/v1/consumer-groups/g')).json;
+      expect(cut[few]).not.toHaveProperty('truncated');
+      expect(cut[many].truncated).toBe(true);
+      expect(cut[few].partitions.length + cut[many].partitions.length).toBe(2);
+      await new Promise((resolve) => setTimeout(resolve, 1_600));
+      const lagging = await broker.get('/api/v1/consumer-groups/lagging?minLagSeconds=0');
+      expect(lagging.json).toHaveLength(2);
+      expect(lagging.headers.get('x-queen-truncated')).toBe('true');
+      const none = await broker.get('/api/v1/consumer-groups/lagging?minLagSeconds=3600');
+      expect(none.json).toEqual([]);
+      expect(none.headers.has('x-queen-truncated')).toBe(false);
     } finally {
       await broker.stop();
     }

@@ -45,6 +45,26 @@ export interface CallOptions {
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 export async function api<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
+  return (await call<T>(method, path, options)).value;
+}
+
+/** A bare array, and whether the broker left rows out of it. */
+export interface Listed<T> {
+  readonly rows: readonly T[];
+  readonly isCut: boolean;
+}
+
+export async function list<T>(path: string): Promise<Listed<T>> {
+  const { value, response } = await call<readonly T[]>('GET', path, {});
+  return { rows: value, isCut: response.headers.get('x-queen-truncated') === 'true' };
+}
+
+interface Answered<T> {
+  readonly value: T;
+  readonly response: Response;
+}
+
+async function call<T>(method: Method, path: string, options: CallOptions): Promise<Answered<T>> {
   const headers: Record<string, string> = { accept: 'application/json' };
   const token = localStorage.getItem(TOKEN_KEY);
   if (token !== null) headers['authorization'] = `Bearer ${token}`;
@@ -58,7 +78,8 @@ export async function api<T>(method: Method, path: string, options: CallOptions 
   if (isHtml) throw new ApiError(404, 'no_such_route', 'This broker does not serve it');
   const text = await response.text();
   const value = parse(text);
-  if (response.ok || options.accept?.includes(response.status) === true) return value as T;
+  const isAnswer = response.ok || options.accept?.includes(response.status) === true;
+  if (isAnswer) return { value: value as T, response };
   if (response.status === 401) tokenWanted.value = true;
   throw errorOf(response, value, text);
 }

@@ -95,6 +95,7 @@ export interface QueueStatus {
     readonly config: Options;
   };
   readonly partitions: readonly PartitionRow[];
+  readonly partitionsTruncated?: true;
   readonly totals: {
     readonly messages: Readonly<
       Record<'total' | 'pending' | 'processing' | 'completed' | 'deadLetter', number>
