@@ -19,6 +19,7 @@ import {
 import { join } from 'node:path';
 import { logIndex } from '../common/ids.js';
 import type { ApplySkip } from '../config/repairs.js';
+import { syncDirectoryNow } from '../storage/index.js';
 import { contentOf, isMarker, markerOf, NODE_LOCAL, payloadDigest } from './group/apply-failure.js';
 import type { ApplyFailure, SkippedEntry, StopNotes } from './group/apply-failure.js';
 import type { GroupLog, LogEntry } from './group/ports.js';
@@ -87,7 +88,10 @@ export class ApplyRecords implements StopNotes {
 
   forgetFailure(): void {
     this.failure = null;
-    this.quietly(() => rmSync(join(this.directory, FAILURE_FILE), { force: true }));
+    this.quietly(() => {
+      rmSync(join(this.directory, FAILURE_FILE), { force: true });
+      syncDirectoryNow(this.directory);
+    });
   }
 
   /** A node that stops must not fail for its notes: the log line and /health tell the same. */
@@ -119,12 +123,7 @@ export class ApplyRecords implements StopNotes {
       closeSync(file);
     }
     renameSync(`${path}.tmp`, path);
-    const directory = openSync(this.directory, 'r');
-    try {
-      fsyncSync(directory);
-    } finally {
-      closeSync(directory);
-    }
+    syncDirectoryNow(this.directory);
   }
 }
 

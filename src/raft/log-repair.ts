@@ -10,7 +10,7 @@ import { stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBlanked } from '../common/blank-bytes.js';
 import { logIndex, nodeId, type NodeId } from '../common/ids.js';
-import { appliedIndexOf, syncDirectory } from '../storage/index.js';
+import { appliedIndexOf, syncDirectory, syncDirectoryNow } from '../storage/index.js';
 import type { GroupLog } from './group/ports.js';
 import { contextOf, fetchEntries } from './transport/index.js';
 import type { PeerAddress, PeerNetworkOptions } from './transport/index.js';
@@ -41,7 +41,10 @@ export interface LogRepairOptions {
   readonly log: GroupLog;
 }
 
-/** Remembers across the stop that the log met damage; synchronous, the process may end any moment. */
+/**
+ * Remembers across the stop that the log met damage: file and name are durable when it returns.
+ * Synchronous, the process may end any moment.
+ */
 export function noteDamage(directory: string, error: unknown): void {
   if (!(error instanceof Error) || !DAMAGE_NAMES.has(error.name)) return;
   const file = openSync(join(directory, REPAIR_FILE), 'w');
@@ -51,6 +54,7 @@ export function noteDamage(directory: string, error: unknown): void {
   } finally {
     closeSync(file);
   }
+  syncDirectoryNow(directory);
 }
 
 /** Opens the log; what met damage, now or before the last stop, is repaired first if that is possible. */
@@ -68,6 +72,8 @@ export async function openRepaired<T>(
   } catch (error) {
     if (!(error instanceof WalDamageError)) throw error;
     options.log.error('damaged log at the start; asking the other members', { why: error.message });
+    // A start sees only some of the damage: one that was killed in the middle must read it all again.
+    noteDamage(options.directory, error);
     await repairWhenReachable(options).catch((failure: unknown) => {
       // What cannot be repaired is told as the start found it, with what was tried.
       throw failure instanceof WalDamageError ? failure : error;

@@ -10,6 +10,6 @@ export type { FrozenLayer } from './overlay-layer.js';
 export { Rows, StoreView } from './rows.js';
 export { STORE_DIRECTORY, Store, type OpenReport, type StoreOptions } from './store.js';
 export type { StoreMeta } from './store-meta.js';
-export { syncDirectory } from './sync-directory.js';
+export { syncDirectory, syncDirectoryNow } from './sync-directory.js';
 export { StoreSnapshot, type Row, type RowScan, type ScanOptions } from './store-snapshot.js';
 export { verifyStore, type StoreVerification } from './verify-store.js';

@@ -1,4 +1,5 @@
 /** Three members in one process: writes through any node, reads, pops, leader changes, restarts. */
+import { existsSync } from 'node:fs';
 import { ClusterHarness } from '../../../../test/support/cluster-harness.js';
 import {
   ackCommand,
@@ -8,6 +9,8 @@ import {
   TENANT,
 } from '../../../../test/support/group-commands.js';
 import { CommandKind } from '../../../machine/commands/catalogue.js';
+import { REPAIR_FILE } from '../../log-repair.js';
+import { WalDamageError } from '../../wal/index.js';
 import type { PopRequest } from '../group.js';
 
 function popRequest(queue: string, group: string, wait = false): PopRequest {
@@ -121,6 +124,14 @@ describe('cluster group', () => {
     await cluster.stop(3);
     await rm(`${cluster.directory}/n3`, { recursive: true });
     await expect(cluster.start(3)).rejects.toThrow(/bound to data directory/);
+  });
+
+  it('notes damage that a read of the log for others meets, for the next start', async () => {
+    await cluster.leader();
+    const damage = new WalDamageError({ file: 'f', byteOffset: 1, reason: 'bad', cure: 'c' });
+    cluster.group(2).logFailed(damage);
+    expect(cluster.group(2).status().role).toBe('stopped');
+    expect(existsSync(`${cluster.directory}/n2/${REPAIR_FILE}`)).toBe(true);
   });
 
   it('does not serve reads on a leader cut off from the others', async () => {

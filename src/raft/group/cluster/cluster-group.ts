@@ -364,6 +364,7 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   }
 
   logFailed(error: unknown): void {
+    this.notes.damaged(error);
     const failure = failures.localFailure(error, this.parts.wal.lastIndex);
     this.poison(failure);
     this.parts.log.error('raft log writer poisoned; node stops', { why: failure.error });
