@@ -157,6 +157,26 @@ describe('rungs', () => {
     expect(scene.write(1)).toBe('kv_quota_exceeded 403');
   });
 
+  it('5: a refund of an older measurement takes nothing off what was charged since', () => {
+    const scene = new Scene({ writeBurst: 100 });
+    scene.quota({ maxRows: 4 });
+    const older = scene.gate.enterWrite(TENANT, { rows: 2, bytes: 0, timers: 0 });
+    kv(scene.harness, put('1', { key: 'measured' }));
+    expect(scene.write(3)).toBe('ok');
+    older.refund();
+    expect(scene.write(1)).toBe('kv_quota_exceeded 403');
+  });
+
+  it('5: what was charged before there was a limit is no credit for it', () => {
+    const scene = new Scene({ writeBurst: 100 });
+    scene.quota({});
+    const unlimited = scene.gate.enterWrite(TENANT, { rows: 2, bytes: 0, timers: 0 });
+    scene.quota({ maxRows: 4 });
+    unlimited.refund();
+    expect(scene.write(4)).toBe('ok');
+    expect(scene.write(1)).toBe('kv_quota_exceeded 403');
+  });
+
   it('5: timers have a limit of their own', () => {
     const scene = new Scene({ writeBurst: 100 });
     scene.quota({ maxTimers: 3 });

@@ -133,13 +133,7 @@ export class StateGate {
       note('quota');
       throw refusal(quotaCode, `the tenant's limit of ${full} is reached`);
     }
-    return {
-      refund: () => {
-        state.rows.refund(charge.rows);
-        state.bytes.refund(charge.bytes);
-        state.timers.refund(charge.timers);
-      },
-    };
+    return { refund: quota === undefined ? nothing : refundOf(state, charge) };
   }
 
   private kvSwitch(note: (reason: ReadRejection) => void): void {
@@ -159,12 +153,12 @@ export class StateGate {
     const held = this.held(tenant);
     if (!state.rows.take(held.rows, limits.maxRows, rows)) return 'rows';
     if (!state.bytes.take(held.bytes, limits.maxBytes, bytes)) {
-      state.rows.refund(rows);
+      state.rows.refund(rows, state.rows.epoch);
       return 'bytes';
     }
     if (state.timers.take(held.timers, limits.maxTimers, timers)) return null;
-    state.rows.refund(rows);
-    state.bytes.refund(bytes);
+    state.rows.refund(rows, state.rows.epoch);
+    state.bytes.refund(bytes, state.bytes.epoch);
     return 'timers';
   }
 
@@ -241,6 +235,19 @@ export class StateGate {
       burst: this.config.writeBurst,
     });
   }
+}
+
+/** Nothing was charged. */
+const nothing = (): void => undefined;
+
+/** Gives a charge back that was just taken. */
+function refundOf({ rows, bytes, timers }: TenantState, charge: OccupancyCharge): () => void {
+  const [rowsEpoch, bytesEpoch, timersEpoch] = [rows.epoch, bytes.epoch, timers.epoch];
+  return () => {
+    rows.refund(charge.rows, rowsEpoch);
+    bytes.refund(charge.bytes, bytesEpoch);
+    timers.refund(charge.timers, timersEpoch);
+  };
 }
 
 interface BucketLimits {
