@@ -175,20 +175,27 @@ export class FakeHost implements DispatcherHost {
     this.apply(encodeDeleteQueue(TENANT, { queue }));
   }
 
-  /** Everything in it is trimmed, then it goes. */
-  dropPartition(name: string, queue = 'orders'): void {
+  /** Retention takes everything in it. */
+  trimAll(name: string, queue = 'orders'): void {
     const { partitions, queues } = this.tables;
     const slot = this.machine.partition(queue, name);
     const queueId = partitions.queueId(slot);
-    const target = { queueId, partitionId: partitions.id(slot) };
     const { optionsVersion } = queues.byId(queueId)!;
     const [logStart, lastOffset] = [partitions.logStart(slot), partitions.lastOffset(slot)];
     const trim = {
-      ...{ ...target, optionsVersion, rule: TrimRule.Age, logStart, next: lastOffset + 1 },
-      ...{ removedBytes: 0, unheldBelow: 0 },
+      ...{ queueId, partitionId: partitions.id(slot), optionsVersion, rule: TrimRule.Age },
+      ...{ logStart, next: lastOffset + 1, removedBytes: 0, unheldBelow: 0 },
     };
-    const drops = [{ ...target, lastOffset }];
     this.apply(encodeTrimPartitions({ trims: [trim] }));
+  }
+
+  /** Everything in it is trimmed, then it goes. */
+  dropPartition(name: string, queue = 'orders'): void {
+    const { partitions } = this.tables;
+    const slot = this.machine.partition(queue, name);
+    const [queueId, partitionId] = [partitions.queueId(slot), partitions.id(slot)];
+    const drops = [{ queueId, partitionId, lastOffset: partitions.lastOffset(slot) }];
+    this.trimAll(name, queue);
     this.apply(encodeDropPartitions({ idleSince: Number.MAX_SAFE_INTEGER as never, drops }));
   }
 

@@ -180,9 +180,12 @@ export class ConsumerLane implements WaitingPlace {
     return found;
   }
 
-  /** Nothing is left of the log before the cursor: it goes to the tail. */
+  /**
+   * Nothing is left of the log before the cursor: it goes to the tail. One that is only a start stays: its
+   * instant may be yet to come, and says by itself that nothing before it is waited for.
+   */
   sealEmptied(found: Inspection): void {
-    if (found.cursorSlot < 0 || found.seedCommitted >= found.lastOffset) return;
+    if (!this.isPlaced(found.cursorSlot) || found.seedCommitted >= found.lastOffset) return;
     this.timers.seals?.note(found.cursorSlot);
   }
 

@@ -1,5 +1,6 @@
 /** Where groups start, how large an answer gets, and what lookups in the rows contribute. */
 import { FakeHost, rangesOf } from '../../../test/support/dispatcher-host.js';
+import { TENANT } from '../../../test/support/machine-harness.js';
 import { StartMode } from '../../machine/commands/catalogue.js';
 
 const SECOND = 1_000_000;
@@ -94,6 +95,24 @@ describe('start of a group', () => {
       await host.settle();
       expect(host.views).toBe(1);
       expect(rangesOf(host, pop)).toEqual(['a 2-3']);
+    });
+
+    it('stays a start when all before it was trimmed meanwhile', async () => {
+      host.register('other');
+      contact(host.machine.now - 12 * SECOND);
+      host.hold = true;
+      // Its start was read from the rows, and the claim of it is on its way.
+      host.pop({ ...pinned, wait: true });
+      await host.settle();
+      expect(host.claims).toHaveLength(1);
+      host.trimAll('a');
+      host.hold = false;
+      host.applyClaims();
+      await host.settle(20);
+      const { cursors } = host.tables;
+      const group = host.tables.names.group(host.tables.names.tenant(TENANT)!, 'g')!;
+      const cursor = cursors.find(host.machine.partition('orders', 'a'), group);
+      expect(cursors.isStart(cursor)).toBe(true);
     });
 
     it('gives way to a registration, which a queue-wide pop goes by', async () => {
