@@ -1,14 +1,14 @@
 /**
- * Every documented metric family moves when its event happens: a table of events and the families each
- * has to move. What needs several nodes or a damaged disk is shown elsewhere, by name. And under load a
- * scrape holds every documented family.
+ * Every metric family moves when its event happens: a table of events and the families each has to
+ * move. What needs several nodes or a damaged disk is shown elsewhere, by name; what never moves is
+ * listed, here and in docs/metrics.md. And under load a scrape holds every documented family.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { TestBroker } from '../support/broker.js';
-import { ALWAYS_ZERO, DOCUMENTED } from '../support/metric-families.js';
+import { ALWAYS_ZERO, ALWAYS_ZERO_SAMPLES, DOCUMENTED, OWN } from '../support/metric-families.js';
 import { Scrape } from '../support/scrape.js';
 import { Calls, popOnce } from './metric-scene.js';
 
@@ -23,6 +23,11 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   queen_ephemeral_wipes_total: 'test/cluster/metrics.spec.ts',
   queen_timers_fire_lag_tenants_dropped_total: 'src/metrics/families/backlogs.spec.ts',
   queen_sweeper_skip_locked_total: 'src/metrics/families/backlogs.spec.ts',
+  queen_raft_ready: 'src/metrics/families/families.spec.ts',
+  queen_raft_disk_used_percent: 'src/metrics/families/families.spec.ts',
+  queen_metrics_queues_left_out: 'src/metrics/families/families.spec.ts',
+  queen_ephemeral_silent_peers: 'src/metrics/families/families.spec.ts',
+  queen_conflation_conflicts_total: 'test/e2e/messages/rows-2-delivery.spec.ts',
 };
 
 interface Event {
@@ -55,13 +60,14 @@ const EVENTS: readonly Event[] = [
       raft_group_entries raft_group_bytes raft_log_fsync_seconds raft_durable_seg_fsync_seconds
       raft_push_h_total_seconds raft_push_h_prep_seconds raft_push_h_submit_seconds
       raft_push_h_await_seconds raft_qlog_dirx batches_fired_total batch_items_fired_total
-      batch_rtt_milliseconds`,
+      batch_rtt_milliseconds raft_retained_messages raft_retained_bytes
+      http_request_duration_seconds`,
   },
   {
     what: 'commands share writes while they are in flight',
     act: (calls) => Promise.all(Array.from({ length: 60 }, () => calls.push('shared', 1))),
     again: true,
-    moves: 'raft_inflight fusion_items_per_batch',
+    moves: 'raft_inflight raft_overlay_bytes fusion_items_per_batch',
   },
   {
     what: 'a checkpoint is written',
@@ -78,7 +84,7 @@ const EVENTS: readonly Event[] = [
       await calls.ackUnknown(popped);
     },
     moves: `process_pop_requests_total process_pop_messages_total process_ack_requests_total
-      process_ack_messages_total consume_engine consume_parts_total pop_targeted_total
+      process_ack_messages_total process_ack_failed_total consume_engine consume_parts_total pop_targeted_total
       raft_pop_h_total_seconds raft_pop_read_seconds dlq_depth dlq_depth_by_queue`,
   },
   {
@@ -120,6 +126,12 @@ const EVENTS: readonly Event[] = [
     what: 'ephemeral queues take, deliver and drop',
     act: (calls) => calls.ephemeral(),
     moves: 'ephemeral_bytes ephemeral_queues ephemeral_messages_total ephemeral_dropped_total',
+  },
+  {
+    what: 'a pop waits at an ephemeral queue',
+    act: (calls) => calls.get('/api/v1/ephemeral/pop?queue=empty&wait=true&timeout=1000'),
+    again: true,
+    moves: 'ephemeral_parked_pops',
   },
   {
     what: 'keys and locks are used, and refused',
@@ -200,13 +212,23 @@ beforeAll(async () => {
 
 afterAll(() => broker.stop());
 
-it('the table, and what is shown elsewhere, cover the contract', () => {
+it('the table, what is shown elsewhere and what never moves are all families', () => {
   const covered = [...EVENTS.flatMap(({ moves }) => named(moves)), ...Object.keys(ELSEWHERE)];
-  expect([...covered, ...ALWAYS_ZERO].sort()).toEqual(Object.keys(DOCUMENTED).sort());
+  const all = Object.keys({ ...DOCUMENTED, ...OWN });
+  expect([...covered, ...ALWAYS_ZERO].sort()).toEqual(all.sort());
   for (const [name, file] of Object.entries(ELSEWHERE)) {
     const text = readFileSync(join(process.cwd(), file), 'utf8');
     expect([name, text.includes(name)]).toEqual([name, true]);
   }
+});
+
+it('the page lists what never moves, and gives each its reason', () => {
+  const page = readFileSync(join(process.cwd(), 'docs/metrics.md'), 'utf8');
+  const [, after = ''] = page.split('## Always 0');
+  const [section = ''] = after.split('\n## ');
+  const rows = section.split('\n').filter((line) => line.startsWith('| `queen_'));
+  const listed = rows.map((row) => /^\| `([^`]+)` \| .{20,} \|$/.exec(row)?.[1]);
+  expect(listed.sort()).toEqual([...ALWAYS_ZERO, ...ALWAYS_ZERO_SAMPLES].sort());
 });
 
 it.each(EVENTS.map((event) => [event.what, event] as const))('%s', async (_what, event) => {
@@ -232,11 +254,16 @@ it.each(EVENTS.map((event) => [event.what, event] as const))('%s', async (_what,
   expect([...still]).toEqual([]);
 });
 
-it('those of engines this build has not stay 0', async () => {
-  const { families } = await Scrape.of(broker);
+it('what never moves is there, and 0 after all of it', async () => {
+  const scrape = await Scrape.of(broker);
   for (const name of ALWAYS_ZERO) {
-    expect([name, ...(families.get(name)?.samples.values() ?? [])].slice(1)).not.toContain(1);
+    const values = [...(scrape.families.get(name)?.samples.values() ?? [])];
+    expect([name, values.length > 0, values.filter((value) => value !== 0)]).toEqual([
+      ...[name, true, []],
+    ]);
   }
+  const forward = scrape.families.get('queen_raft_forward_total')?.samples;
+  for (const name of ALWAYS_ZERO_SAMPLES) expect([name, forward?.get(name)]).toEqual([name, 0]);
 });
 
 it('a scrape under load holds every documented family, and parses', async () => {

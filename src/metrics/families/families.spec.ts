@@ -6,7 +6,9 @@ import type { QueueRow, Tables } from '../../machine/tables/tables.js';
 import type { DispatcherFigures, Groups, GroupStatus } from '../../raft/index.js';
 import { ConflationMinutes } from '../conflation-minutes.js';
 import { registerFamily, type Family } from '../family.js';
+import { EphemeralFigures } from '../../http/ephemeral-figures.js';
 import { consumptionFamilies } from './consumption.js';
+import { ephemeralFamilies } from './ephemeral.js';
 import { queueFamilies } from './queues.js';
 import type { RaftHealth } from '../../raft/index.js';
 import { raftFamilies } from './raft.js';
@@ -89,6 +91,30 @@ it('shows each of several groups under its label', async () => {
     ),
   );
   expect(await read(families, 'queen_raft_disk_used_percent')).toEqual({});
+});
+
+it('shows whether the node is ready, and how full its disk is, once somebody knows', async () => {
+  let isReady = false;
+  const groups = doubleOf([{}]);
+  const figures = { diskUsedPercent: 41.5 as number | null };
+  Object.assign(groups, { figures: () => [figures] });
+  const families = raftFamilies(groups, {
+    ...{ raft: () => ({}) as RaftHealth, isReady: () => isReady },
+  });
+  expect(await read(families, 'queen_raft_ready')).toEqual({ '': 0 });
+  isReady = true;
+  expect(await read(families, 'queen_raft_ready')).toEqual({ '': 1 });
+  expect(await read(families, 'queen_raft_disk_used_percent')).toEqual({ '': 41.5 });
+  figures.diskUsedPercent = 97;
+  expect(await read(families, 'queen_raft_disk_used_percent')).toEqual({ '': 97 });
+});
+
+it('shows the peers that never said they serve', async () => {
+  const figures = new EphemeralFigures();
+  expect(await read(ephemeralFamilies(figures), 'queen_ephemeral_silent_peers')).toEqual({ '': 0 });
+  const before = figures.source();
+  figures.source = () => ({ ...before, silentPeers: 2 });
+  expect(await read(ephemeralFamilies(figures), 'queen_ephemeral_silent_peers')).toEqual({ '': 2 });
 });
 
 it('has no label for the one group of a process', async () => {
