@@ -25,6 +25,7 @@ const SAMPLE_FILE = 'sample';
 const MEMORY = '/dev/shm';
 const QUICK_FILES = 1;
 const QUICK = { partitions: 16, answers: 3_000 };
+const REWRITTEN = /-r\d+\.seg$/;
 const FULL = { partitions: 100, answers: 12_000 };
 
 export interface DamageRow {
@@ -152,11 +153,21 @@ class DamageRun {
   }
 }
 
-/** Files that the collector had given up when the copy was made; a start removes them unread. */
+/**
+ * Files that the collector had given up when the copy was made, and those it had begun that the manifest
+ * did not name yet; a start removes both unread.
+ */
 async function leavingSegments(directory: string): Promise<ReadonlySet<string>> {
   const manifest = await readManifest(new NodeFilePort(), join(directory, 'wal'));
-  const rows = manifest?.segments.filter(({ state }) => state === 'removing') ?? [];
-  return new Set(rows.map((row) => `wal/${segmentFileName(row.sequence, row.revision)}`));
+  const rows = manifest?.segments ?? [];
+  const nameOf = (row: (typeof rows)[number]): string =>
+    `wal/${segmentFileName(row.sequence, row.revision)}`;
+  const named = new Set(rows.map(nameOf));
+  const begun = fs
+    .readdirSync(join(directory, 'wal'))
+    .filter((name) => REWRITTEN.test(name) && !named.has(`wal/${name}`));
+  const givenUp = rows.filter(({ state }) => state === 'removing');
+  return new Set([...givenUp.map(nameOf), ...begun.map((name) => `wal/${name}`)]);
 }
 
 function mustBeGone(directory: string, { damaged }: Fault, outcome: Outcome): void {
