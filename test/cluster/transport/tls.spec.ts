@@ -153,11 +153,7 @@ describe('files that are replaced', () => {
     a.network.setPeers([]);
     await until('the streams to end', () => b.heard.events.includes('down 1'));
     a.network.setPeers([addressOf(b)]);
-    await until(
-      'new streams',
-      () => a.network.isConnected(b.id) && b.network.isConnected(a.id),
-      10_000,
-    );
+    await until('new streams', () => a.network.isConnected(b.id) && b.network.isConnected(a.id));
     a.network.send(heartbeat(a, b, 5));
     await until('a heartbeat', () => b.heard.messages.length === 1);
   });
