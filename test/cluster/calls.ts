@@ -40,7 +40,8 @@ export class Calls {
   }
 
   pop(id: number, queue: string, waitMs = 0, leaseSeconds = 300): Promise<Reply> {
-    const wait = waitMs > 0 ? `wait=true&timeout=${waitMs}` : 'wait=false&timeout=2000';
+    // Without a wait the deadline is that of every other call (DEFAULT_TIMEOUT).
+    const wait = waitMs > 0 ? `wait=true&timeout=${waitMs}` : 'wait=false';
     const query = `batch=1&leaseSeconds=${leaseSeconds}&${wait}`;
     return this.send(id, `/api/v1/pop/queue/${queue}?${query}`);
   }

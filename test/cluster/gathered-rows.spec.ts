@@ -3,7 +3,10 @@ import type { MembersAnswer } from '../../src/dashboard/web/lib/shapes.js';
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { Calls } from './calls.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(240_000);
+
+/** A member is given a second or two; a call may take a minute. */
+const BOUND_MS = 10_000;
 
 interface Status {
   readonly messages: { readonly total: number };
@@ -15,7 +18,10 @@ describe('what every node tells', () => {
   let calls: Calls;
 
   beforeAll(async () => {
-    cluster = await ClusterProcesses.start({ env: { METRICS_FLUSH_MS: '1000' } });
+    cluster = await ClusterProcesses.start({
+      // A busy machine alone makes nobody stand for election.
+      env: { METRICS_FLUSH_MS: '1000', QUEEN_RAFT_ELECTION_MS: '5000' },
+    });
     calls = new Calls(cluster);
     await cluster.leader(cluster.ids, 60_000);
   });
@@ -32,11 +38,13 @@ describe('what every node tells', () => {
       expect((await calls.push(id, 'gathered', `m-${id}`)).status).toBe(201);
     }
     for (const id of cluster.ids) {
-      await cluster.until(async () => (await status(id)).messages.total === 3, {
-        withinMs: 20_000,
+      // A member that is slow to answer is missing for once.
+      const isAll = ({ messages, nodesMissing }: Status): boolean =>
+        messages.total === 3 && nodesMissing === undefined;
+      await cluster.until(async () => isAll(await status(id)), {
+        withinMs: 60_000,
         what: `node ${id} to count the pushes of all three`,
       });
-      expect((await status(id)).nodesMissing).toBeUndefined();
     }
   });
 
@@ -44,21 +52,27 @@ describe('what every node tells', () => {
     const leader = await cluster.leader();
     const [gone = 0] = cluster.ids.filter((id) => id !== leader);
     const [asked = 0] = cluster.ids.filter((id) => id !== leader && id !== gone);
-    const all = await members(asked);
-    expect(all.members.map(({ nodeId, reachable }) => [nodeId, reachable])).toEqual([
-      [1, true],
-      [2, true],
-      [3, true],
-    ]);
-    expect(all.members[leader - 1]).toMatchObject({ state: 'leader', lagEntries: 0 });
+    let all: MembersAnswer['members'] = [];
+    await cluster.until(
+      async () => {
+        all = (await members(asked)).members;
+        return all.every(({ reachable }) => reachable);
+      },
+      { withinMs: 60_000, what: 'every member to answer' },
+    );
+    expect(all.map(({ nodeId }) => nodeId)).toEqual([1, 2, 3]);
+    expect(all[leader - 1]).toMatchObject({ state: 'leader', lagEntries: 0 });
     const ended = cluster.node(gone).ended();
     cluster.node(gone).signal('SIGKILL');
     await ended;
     const reply = await calls.send(asked, '/api/v1/raft/members');
-    expect(reply.tookMs).toBeLessThan(5_000);
+    expect(reply.tookMs).toBeLessThan(BOUND_MS);
     const silent = (reply.body as MembersAnswer).members[gone - 1];
     expect(silent).toMatchObject({ state: 'unreachable', reachable: false, hostname: null });
     expect(silent?.appliedIndex).toBeUndefined();
-    expect((await status(asked)).nodesMissing).toEqual([gone]);
+    await cluster.until(async () => (await status(asked)).nodesMissing?.join() === String(gone), {
+      withinMs: 60_000,
+      what: 'nobody but the node that is away to be missing',
+    });
   });
 });

@@ -35,7 +35,8 @@ export class TenantLoad {
   readonly popped = new Set<string>();
   /** Delivered again although their acknowledgement had succeeded. */
   readonly again: string[] = [];
-  private readonly acked = new Set<string>();
+  /** With the moment the acknowledgement was answered. */
+  private readonly acked = new Map<string, number>();
   private running = true;
   private made = 0;
   private turn = 0;
@@ -93,11 +94,13 @@ export class TenantLoad {
 
   private async popAndAck(waitMs: number): Promise<void> {
     const path = `/api/v1/pop/queue/${QUEUE}?batch=20&leaseSeconds=3&wait=true&timeout=${waitMs}`;
+    const askedAtMs = performance.now();
     const { ok, body } = await this.send(path, undefined, [200]);
     if (!ok) return pause(20);
     const { leaseId, partitionId, messages } = body as Popped;
     for (const { transactionId } of messages) {
-      if (this.acked.has(transactionId)) this.again.push(transactionId);
+      // What was handed out before is no repeat, however late its answer comes.
+      if ((this.acked.get(transactionId) ?? Infinity) < askedAtMs) this.again.push(transactionId);
       this.popped.add(transactionId);
     }
     const acknowledgments = messages.map(({ transactionId }) => ({
@@ -105,9 +108,10 @@ export class TenantLoad {
     }));
     const acked = await this.send('/api/v1/ack/batch', { acknowledgments }, [200]);
     if (!acked.ok) return;
+    const atMs = performance.now();
     (acked.body as { success: boolean }[]).forEach(({ success }, i) => {
       const id = messages[i]?.transactionId;
-      if (success && id !== undefined) this.acked.add(id);
+      if (success && id !== undefined) this.acked.set(id, atMs);
     });
   }
 

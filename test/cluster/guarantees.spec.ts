@@ -10,7 +10,7 @@ import { Calls, idsOf, type Popped, type Reply } from './calls.js';
 const READY_MS = 180_000;
 
 /** Of a request that no majority answers. */
-const DEADLINE_MS = 5_000;
+const DEADLINE_MS = 10_000;
 
 jest.setTimeout(3 * READY_MS);
 

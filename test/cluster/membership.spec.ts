@@ -6,7 +6,7 @@
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { MembershipCalls } from './membership-calls.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(300_000);
 
 /** Small logs, so that a node that was away needs a snapshot. */
 const SHORT_LOG = {
@@ -33,10 +33,10 @@ it('grows from one node to three, by snapshot, and goes on without the first', a
   for (const id of [2, 3]) {
     const node = await cluster.join(id);
     await cluster.until(async () => (await cluster.health(id))?.role === 'learner', {
-      withinMs: 30_000,
+      withinMs: 60_000,
       what: `node ${id} to wait for its addition`,
     });
-    expect((await cluster.health(id))?.status).toBe(503);
+    expect((await cluster.health(id, 30_000))?.status).toBe(503);
     await calls.add(1, id);
     await calls.promote(1, id);
     expect(node.reloads).toBeGreaterThan(0);
@@ -45,7 +45,7 @@ it('grows from one node to three, by snapshot, and goes on without the first', a
   const shown = await calls.show(3);
   expect(shown).toMatchObject({ source: 'leader', voters: [1, 2, 3], learners: [], joint: null });
   await calls.remove(2, 1);
-  const leader = await cluster.leader([2, 3], 20_000);
+  const leader = await cluster.leader([2, 3], 60_000);
   expect(await calls.show(leader)).toMatchObject({ voters: [2, 3], leader });
   await calls.push(leader, 20);
   await calls.checkLedger([2, 3]);
@@ -68,7 +68,7 @@ it('replaces a node whose disk is gone, after a refusal of the empty one', async
   await cluster.wipe(dead);
   const fresh = await cluster.join(dead);
   await cluster.until(async () => (await cluster.health(dead))?.role === 'learner', {
-    withinMs: 30_000,
+    withinMs: 60_000,
     what: 'the replacement to wait',
   });
   await calls.add(leader, dead);

@@ -14,6 +14,8 @@ jest.setTimeout(240_000);
 
 const ROUNDS = 40;
 const SILENT = 60;
+/** Of a node that is busy. */
+const LOOK_MS = 30_000;
 
 const head = (line: string, headers: Readonly<Record<string, string>>): string =>
   `${line} HTTP/1.1\r\nhost: x\r\n${Object.entries(headers)
@@ -84,7 +86,7 @@ describe('three nodes', () => {
   it('work on while strangers knock at their raft ports', async () => {
     const ports = cluster.ids.map((id) => cluster.node(id).ports.raft);
     const leader = await cluster.leader();
-    const before = await cluster.health(leader);
+    const before = await cluster.health(leader, LOOK_MS);
     const calls = new Calls(cluster);
     let isOver = false;
     let acked = 0;
@@ -104,10 +106,10 @@ describe('three nodes', () => {
     isOver = true;
     await writing;
     expect(acked).toBeGreaterThan(20);
-    const after = await cluster.health(leader);
+    const after = await cluster.health(leader, LOOK_MS);
     expect([after?.term, after?.role, after?.status]).toEqual([before?.term, 'leader', 200]);
     for (const id of cluster.ids) {
-      expect((await cluster.health(id))?.status).toBe(200);
+      expect((await cluster.health(id, LOOK_MS))?.status).toBe(200);
       const depth = await calls.depth(id, 'q');
       expect(depth.body).toMatchObject({ pending: acked });
     }

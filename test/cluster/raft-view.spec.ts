@@ -3,14 +3,18 @@ import type { RaftLivenessDto, RaftStatusDto } from '../../src/admin/raft-view.d
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { Calls } from './calls.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(240_000);
+
+/** Less than a request is held for without a leader. */
+const AT_ONCE_MS = 6_000;
 
 describe('the raft view', () => {
   let cluster: ClusterProcesses;
   let calls: Calls;
 
   beforeAll(async () => {
-    cluster = await ClusterProcesses.start();
+    // A busy machine alone makes nobody stand for election.
+    cluster = await ClusterProcesses.start({ env: { QUEEN_RAFT_ELECTION_MS: '5000' } });
     calls = new Calls(cluster);
     await cluster.leader(cluster.ids, 60_000);
   });
@@ -45,13 +49,18 @@ describe('the raft view', () => {
   it('tells who was heard: the leader by itself, a follower by an aged copy', async () => {
     const leader = await cluster.leader();
     for (const id of cluster.ids) {
+      // The leader tells the others from time to time.
+      await cluster.until(async () => (await liveness(id)).viewLeaderId === leader, {
+        withinMs: 60_000,
+        what: `node ${id} to hear what the leader sees`,
+      });
       const view = await liveness(id);
       expect(view).toMatchObject({ nodeId: id, leaderId: leader, viewLeaderId: leader });
       expect(view.viewAgeMs === null).toBe(id === leader);
       expect(view.members.map(({ nodeId }) => nodeId)).toEqual([1, 2, 3]);
       for (const member of view.members) {
         expect(member.state).toBe(member.nodeId === leader ? 'leader' : 'follower');
-        expect(member.lastAckMs).toBeLessThan(5_000);
+        expect(member.lastAckMs).toBeLessThan(15_000);
         expect(member.http).toBe(cluster.url(member.nodeId).slice('http://'.length));
       }
     }
@@ -63,12 +72,12 @@ describe('the raft view', () => {
     for (const id of gone) cluster.node(id).signal('SIGKILL');
     await Promise.all(ends);
     await cluster.until(async () => (await cluster.health(alone))?.status === 503, {
-      withinMs: 10_000,
+      withinMs: 60_000,
       what: 'the survivor to answer 503',
     });
     const reply = await calls.send(alone, '/api/v1/raft/status');
     expect(reply.status).toBe(200);
-    expect(reply.tookMs).toBeLessThan(1_000);
+    expect(reply.tookMs).toBeLessThan(AT_ONCE_MS);
     expect((await liveness(alone)).members).toHaveLength(3);
   });
 });

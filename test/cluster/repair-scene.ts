@@ -10,7 +10,7 @@ import { readManifest, segmentFileName, type SegmentState } from '../../src/raft
 import { readCheckpoint } from '../../src/storage/checkpoint-record.js';
 import type { ClusterProcesses } from '../support/cluster-processes.js';
 
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 60_000;
 /** So that a hundred fill more than two segments of the log. */
 const PAYLOAD = 'x'.repeat(25_000);
 
@@ -105,7 +105,7 @@ export class RepairScene {
       withinMs: LIMIT_MS,
       what: `node ${id} to stop`,
     });
-    expect((await this.cluster.health(id))?.status).toBe(503);
+    expect((await this.cluster.health(id, LIMIT_MS))?.status).toBe(503);
   }
 
   async healthy(id: number): Promise<void> {

@@ -7,7 +7,7 @@ import { rmSync, truncateSync } from 'node:fs';
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { RepairScene } from './repair-scene.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 /** Reads come from the files, old segments are retired soon. */
 const ENV = {
@@ -92,7 +92,7 @@ it.each(['follower', 'leader'] as const)(
     await scene.expectStopped(id);
     expect(cluster.node(id).log).toContain(`damaged record at byte`);
     const others = cluster.ids.filter((other) => other !== id);
-    await scene.push(await cluster.leader(others, 30_000), 5);
+    await scene.push(await cluster.leader(others, 60_000), 5);
     await scene.end(id, 'SIGTERM');
     cluster.node(id).start();
     await scene.healthy(id);

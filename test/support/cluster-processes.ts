@@ -294,7 +294,7 @@ export class ClusterProcesses {
     return `http://127.0.0.1:${this.node(id).ports.http}`;
   }
 
-  /** Null when nothing answers. */
+  /** Null when nothing answers. Who looks once, and needs an answer of a node that runs, gives it time. */
   async health(id: number, timeoutMs = 1_000): Promise<Health | null> {
     try {
       const response = await fetch(`${this.url(id)}/health`, {
@@ -380,10 +380,15 @@ function raftEndpoints(ports: readonly NodePorts[]): Map<number, Endpoint> {
   return new Map(ports.map(({ raft }, i) => [i + 1, { host: '127.0.0.1', port: raft }]));
 }
 
+/** Given out by this process, which are free again while their node is down. */
+const given = new Set<number>();
+
 /** Outside the range the kernel takes for outgoing connections: those would be in the way at a restart. */
 async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const port = FIRST_PORT + randomInt(PORTS);
+    if (given.has(port)) continue;
+    given.add(port);
     if (await isFree(port)) return port;
   }
   throw new Error('no port is free');
@@ -395,7 +400,9 @@ async function freePorts(count: number): Promise<number> {
     const first = await freePort();
     const others = Array.from({ length: count - 1 }, (_, i) => first + 1 + i);
     const free = await Promise.all(others.map((port) => isFree(port)));
-    if (free.every((one) => one)) return first;
+    if (others.some((port) => given.has(port)) || !free.every((one) => one)) continue;
+    for (const port of others) given.add(port);
+    return first;
   }
   throw new Error(`no ${count} neighbouring ports are free`);
 }

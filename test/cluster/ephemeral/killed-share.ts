@@ -4,10 +4,9 @@
  */
 import type { EphemeralScene } from './scene.js';
 
-const QUEUE = 'killed';
 const MESSAGES = 4;
-/** The others hear with the next probe what it holds. */
-const TOLD_MS = 2500;
+/** The others hear with the next probe what it holds: one a second, and a second for its answer. */
+const TOLD_MS = 6000;
 
 export interface KilledShare {
   readonly node: number;
@@ -25,16 +24,17 @@ export interface KilledShare {
 
 export async function killOwner(
   scene: EphemeralScene,
+  queue: string,
   partitions: readonly string[],
 ): Promise<KilledShare> {
   const { cluster } = scene;
   for (const partition of partitions) {
     const payloads = Array.from({ length: MESSAGES }, (_, n) => `${partition}:${n}`);
-    await scene.push(1, QUEUE, partition, payloads);
+    await scene.push(1, queue, partition, payloads);
   }
   const node = await cluster.leader();
   const others = cluster.ids.filter((id) => id !== node);
-  const owned = [...(await scene.owned(node, QUEUE)).keys()];
+  const owned = [...(await scene.owned(node, queue)).keys()];
   const rings = await scene.heldRings(node);
   const wipesBefore = await scene.wipes(others);
   await new Promise((resolve) => setTimeout(resolve, TOLD_MS));
@@ -42,7 +42,7 @@ export async function killOwner(
   cluster.node(node).signal('SIGKILL');
   await ended;
   const from = performance.now();
-  await cluster.until(() => isServed(scene, others, owned), {
+  await cluster.until(() => isServed(scene, { through: others, queue, partitions: owned }), {
     ...{ withinMs: 60_000, what: 'its partitions to be served' },
   });
   const servedMs = performance.now() - from;
@@ -50,7 +50,7 @@ export async function killOwner(
   let kept = 0;
   for (const partition of partitions) {
     const at = others[kept % others.length] ?? 1;
-    const popped = await scene.pop(at, QUEUE, `partition=${partition}&batch=1000`);
+    const popped = await scene.pop(at, queue, `partition=${partition}&batch=1000`);
     const old = popped.map(({ payload }) => payload).filter((payload) => payload !== 'new');
     const all = Array.from({ length: MESSAGES }, (_, n) => `${partition}:${n}`);
     const expected = owned.includes(partition) ? [] : all;
@@ -66,7 +66,7 @@ export async function killOwner(
         wipes = (await scene.wipes(others)) - wipesBefore;
         return wipes === rings;
       },
-      { withinMs: 20_000, what: `${rings} wipes` },
+      { withinMs: 60_000, what: `${rings} wipes` },
     )
     .catch(() => differences.push(`${wipes} wipes instead of ${rings}`));
   await scene.startNode(node);
@@ -78,11 +78,15 @@ export async function killOwner(
 /** Through every survivor: each learns by itself that the owner is gone. */
 async function isServed(
   scene: EphemeralScene,
-  through: readonly number[],
-  partitions: readonly string[],
+  call: {
+    readonly through: readonly number[];
+    readonly queue: string;
+    readonly partitions: readonly string[];
+  },
 ): Promise<boolean> {
+  const { through, queue, partitions } = call;
   const pushes = through.flatMap((id) =>
-    partitions.map((partition) => scene.push(id, QUEUE, partition, ['new'])),
+    partitions.map((partition) => scene.push(id, queue, partition, ['new'])),
   );
   const answers = await Promise.all(pushes).catch(() => []);
   return answers.length > 0 && answers.every(({ status }) => status === 201);

@@ -71,7 +71,7 @@ async function main(): Promise<boolean> {
   try {
     const moved = sayMoved(await new MovedRingsRun(scene, PARTITIONS).run());
     const churned = sayChurn(await new ChurnRun(scene, say).run(Number(values.rounds)));
-    const killed = sayKilled(await killOwner(scene, PARTITIONS));
+    const killed = sayKilled(await killOwner(scene, 'killed', PARTITIONS));
     return moved && churned && killed;
   } finally {
     await scene.remove();
