@@ -5,6 +5,6 @@ export default {
   ...base,
   roots: ['<rootDir>/test/cluster'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 120_000,
+  testTimeout: 480_000,
   maxWorkers: 1,
 };

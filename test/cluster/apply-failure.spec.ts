@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { RepairScene } from './repair-scene.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 const POISON = 'poison/key';
 const ENV = { QUEEN_TEST_REFUSE_APPLY_KV: POISON, QUEEN_RAFT_DURABLE_EVERY_MS: '50' };
@@ -33,7 +33,7 @@ let scene: RepairScene;
 beforeEach(async () => {
   cluster = await ClusterProcesses.start({ env: ENV });
   scene = new RepairScene(cluster);
-  await scene.push(await cluster.leader(cluster.ids, 60_000), 3);
+  await scene.push(await cluster.leader(), 3);
 });
 
 afterEach(() => cluster.remove());
@@ -62,7 +62,7 @@ async function stoppedNodes(): Promise<number[]> {
       stopped = cluster.ids.filter((_, i) => all[i]?.role === 'stopped');
       return stopped.length >= 2;
     },
-    { withinMs: 60_000, what: 'a majority to stop' },
+    { withinMs: 180_000, what: 'a majority to stop' },
   );
   return stopped;
 }
@@ -131,7 +131,7 @@ it('is a marker for a node that never had the entry', async () => {
   await restartAll(() => ({ QUEEN_RAFT_APPLY_SKIP: `${index}:${digest}` }));
   for (const id of cluster.ids) await scene.healthy(id);
   await cluster.until(async () => (await applyOf(away)).skipped.length === 1, {
-    withinMs: 20_000,
+    withinMs: 180_000,
     what: 'the marker to arrive',
   });
   expect((await applyOf(away)).skipped).toMatchObject([{ index, digest: null }]);

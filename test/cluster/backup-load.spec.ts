@@ -1,7 +1,7 @@
 /** `queen backup` under load, small: the full size is `npm run backup-load`. */
 import { backupUnderLoad } from './backup-run.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(480_000);
 
 /** A machine that is busy with other things gets more. */
 const SLOWEST_MS = 10_000;

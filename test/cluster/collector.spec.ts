@@ -10,7 +10,7 @@ import { Calls, type Reply } from './calls.js';
 import { expectOneState } from './operations/state-digests.js';
 
 /** Three processes that start at once on a busy machine take their time. */
-const READY_MS = 120_000;
+const READY_MS = 180_000;
 
 jest.setTimeout(6 * READY_MS);
 

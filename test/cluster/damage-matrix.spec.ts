@@ -8,7 +8,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync } f
 import { join } from 'node:path';
 import { DamageScene } from './operations/damage-scene.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(480_000);
 
 const MESSAGES = 110;
 const WITHIN_MS = 60_000;

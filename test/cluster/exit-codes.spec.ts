@@ -7,7 +7,7 @@ import { ClusterProcesses } from '../support/cluster-processes.js';
 import { patchedBuild } from '../support/patched-build.js';
 import { SINGLE } from './operations/damage-scene.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(480_000);
 
 const LISTENING = "logger.child('boot').info('listening', {";
 

@@ -5,7 +5,7 @@
 import { faultsNamed } from './faults/fault-list.js';
 import { FaultRun, outageTable } from './faults/fault-run.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 const CHOSEN = faultsNamed([
   'kill -9 leader',

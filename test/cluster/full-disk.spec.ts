@@ -6,7 +6,7 @@
 import { Scene } from './operations/scene.js';
 import { CAN_MOUNT, SmallDisk } from './operations/small-disk.js';
 
-jest.setTimeout(300_000);
+jest.setTimeout(480_000);
 
 const WITHIN_MS = 60_000;
 const DISK_MIB = 128;

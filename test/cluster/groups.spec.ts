@@ -86,11 +86,11 @@ describe('three nodes with three groups', () => {
   async function moving(what: string): Promise<void> {
     const before = loads.map((load) => load.ackedCount);
     const grown = (): boolean => loads.every((load, i) => load.ackedCount > (before[i] ?? 0) + 20);
-    await cluster.until(() => Promise.resolve(grown()), { withinMs: 60_000, what });
+    await cluster.until(() => Promise.resolve(grown()), { withinMs: 180_000, what });
   }
 
   it('has every node lead one, soon after the start', async () => {
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
     // A leader that gives way while the others are still starting would not get its group back for a minute.
     await leaders([1, 2, 3], SOON_MS);
     const roles = await Promise.all(cluster.ids.map((id) => cluster.health(id, LOOK_MS)));
@@ -158,7 +158,7 @@ describe('three nodes with three groups', () => {
         const heirs = all.map((groups) => groups[1]?.leaderId ?? 0);
         return heirs[0] === heirs[1] && [1, 3].includes(heirs[0] ?? 0);
       },
-      { withinMs: 60_000, what: 'another node to lead group 1' },
+      { withinMs: 180_000, what: 'another node to lead group 1' },
     );
     await moving('every tenant to get on without node 2');
     const [zero, , two] = await groupsAt(3);
@@ -180,7 +180,7 @@ describe('three nodes with three groups', () => {
     await moving('every tenant to get on without node 3');
     cluster.node(3).start();
     await cluster.until(async () => (await cluster.health(3))?.status === 200, {
-      ...{ withinMs: 60_000, what: 'node 3 to be ready' },
+      ...{ withinMs: 180_000, what: 'node 3 to be ready' },
     });
   });
 
@@ -202,7 +202,7 @@ describe('three nodes with three groups', () => {
       node.setEnv(env);
       node.log = '';
       node.start();
-      expect(await node.ended(60_000)).toBe(1);
+      expect(await node.ended()).toBe(1);
       return node.log;
     };
     expect(await refusal({ QUEEN_RAFT_GROUPS: '2', QUEEN_TENANT_GROUPS: '' })).toContain(

@@ -12,7 +12,7 @@ describe('keys on three nodes', () => {
 
   beforeAll(async () => {
     cluster = await ClusterProcesses.start({ env: HISTORY_ENV, faulty: true });
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
   });
 
   afterAll(() => cluster.remove());

@@ -26,7 +26,7 @@ describe('contenders for a lock', () => {
     const seam = pathToFileURL(absolute('test/support/jumping-clock.mjs')).href;
     const env = { ...HISTORY_ENV, TEST_CLOCK_FILES: clocks, NODE_OPTIONS: `--import ${seam}` };
     cluster = await ClusterProcesses.start({ env });
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
   });
 
   afterAll(async () => {
@@ -39,7 +39,7 @@ describe('contenders for a lock', () => {
     for (const id of cluster.ids) {
       await writeFile(join(clocks, String(id)), String(Math.round(random() * mostMs)));
     }
-    const leader = cluster.node(await cluster.leader(cluster.ids, 60_000));
+    const leader = cluster.node(await cluster.leader());
     leader.signal('SIGSTOP');
     try {
       await pause(TTL_SECONDS * 1000 + 600);
@@ -51,7 +51,7 @@ describe('contenders for a lock', () => {
 
   /** µs the log's clock is ahead of this process's. */
   async function aheadMs(): Promise<number> {
-    const id = await cluster.leader(cluster.ids, 60_000);
+    const id = await cluster.leader();
     const path = `${cluster.url(id)}/api/v1/kv/clock/k`;
     const body = '{"value":1,"forever":true}';
     await fetch(path, { method: 'PUT', body });

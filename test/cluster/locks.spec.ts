@@ -31,7 +31,7 @@ describe('locks on three nodes', () => {
 
   beforeAll(async () => {
     cluster = await ClusterProcesses.start({ env: HISTORY_ENV });
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
   });
 
   afterAll(() => cluster.remove());
@@ -85,7 +85,7 @@ describe('locks on three nodes', () => {
   }
 
   async function stopLeaderFor(ms: number): Promise<void> {
-    const leader = cluster.node(await cluster.leader(cluster.ids, 60_000));
+    const leader = cluster.node(await cluster.leader());
     leader.signal('SIGSTOP');
     await pause(ms);
     leader.signal('SIGCONT');

@@ -3,7 +3,7 @@ import type { MembershipViewDto } from '../../src/membership/membership.dto.js';
 import type { ClusterProcesses } from '../support/cluster-processes.js';
 
 const BASE = '/api/v1/system/raft/membership';
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 /** So that a hundred fill more than one segment of the log. */
 const PAYLOAD = 'x'.repeat(25_000);
 
@@ -57,7 +57,7 @@ export class MembershipCalls {
           last = reply.body;
           return reply.status === 200;
         },
-        { withinMs: 60_000, what: `${method} ${path}` },
+        { withinMs: 180_000, what: `${method} ${path}` },
       )
       .catch((error: unknown) => {
         throw new Error(`${String(error)}\n${JSON.stringify(last)}`);
@@ -85,7 +85,7 @@ export class MembershipCalls {
           await response?.text();
           return response?.status === 201;
         },
-        { withinMs: 60_000, what: `push ${transactionId} to be acknowledged` },
+        { withinMs: 180_000, what: `push ${transactionId} to be acknowledged` },
       );
       this.ledger.push(transactionId);
     }

@@ -6,7 +6,7 @@
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { MembershipCalls, type MembershipReply } from './membership-calls.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 const BASE = '/api/v1/system/raft/membership';
 const WITHIN_MS = 60_000;

@@ -2,7 +2,7 @@
 import { EphemeralScene } from './ephemeral/scene.js';
 import { Calls } from './calls.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 const PARTITIONS = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
 
@@ -55,7 +55,7 @@ describe('three nodes', () => {
         const wipes = survivors.map((id) => scene.metric(id, 'queen_ephemeral_wipes_total'));
         return (await Promise.all(wipes)).some((value) => value > 0);
       },
-      { withinMs: 60_000, what: 'a survivor to count what was lost' },
+      { withinMs: 180_000, what: 'a survivor to count what was lost' },
     );
   });
 });

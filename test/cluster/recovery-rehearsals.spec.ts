@@ -6,7 +6,7 @@ import { DISK_REHEARSALS } from './operations/rehearsals-disks.js';
 import { NODE_REHEARSALS } from './operations/rehearsals-nodes.js';
 import { Scene } from './operations/scene.js';
 
-jest.setTimeout(300_000);
+jest.setTimeout(480_000);
 
 const CASES = [...NODE_REHEARSALS, ...DISK_REHEARSALS];
 const table: string[] = [];

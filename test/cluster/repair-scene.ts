@@ -10,7 +10,7 @@ import { readManifest, segmentFileName, type SegmentState } from '../../src/raft
 import { readCheckpoint } from '../../src/storage/checkpoint-record.js';
 import type { ClusterProcesses } from '../support/cluster-processes.js';
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 /** So that a hundred fill more than two segments of the log. */
 const PAYLOAD = 'x'.repeat(25_000);
 
@@ -110,7 +110,7 @@ export class RepairScene {
 
   async healthy(id: number): Promise<void> {
     await this.cluster.until(async () => (await this.cluster.health(id))?.status === 200, {
-      withinMs: 60_000,
+      withinMs: 180_000,
       what: `node ${id} to serve`,
     });
   }

@@ -26,13 +26,13 @@ let scene: RepairScene;
 beforeAll(async () => {
   cluster = await ClusterProcesses.start({ env: ENV });
   scene = new RepairScene(cluster);
-  await scene.push(await cluster.leader(cluster.ids, 60_000), 240);
+  await scene.push(await cluster.leader(), 240);
   await cluster.until(
     async () => {
       const retired = await Promise.all(cluster.ids.map((id) => scene.segments(id, 'retired')));
       return retired.every((paths) => paths.length > 1);
     },
-    { withinMs: 60_000, what: 'retired segments on every node' },
+    { withinMs: 180_000, what: 'retired segments on every node' },
   );
 });
 
@@ -92,7 +92,7 @@ it.each(['follower', 'leader'] as const)(
     await scene.expectStopped(id);
     expect(cluster.node(id).log).toContain(`damaged record at byte`);
     const others = cluster.ids.filter((other) => other !== id);
-    await scene.push(await cluster.leader(others, 60_000), 5);
+    await scene.push(await cluster.leader(others), 5);
     await scene.end(id, 'SIGTERM');
     cluster.node(id).start();
     await scene.healthy(id);
@@ -126,7 +126,7 @@ it('refuses the start while nobody can tell what was lost, and changes nothing',
   expect(refused.code).toBe(1);
   expect(refused.output).toContain('not repaired: node');
   for (const other of others) cluster.node(other).start();
-  await cluster.leader(others, 60_000);
+  await cluster.leader(others);
   expect((await scene.repair(id)).code).toBe(0);
   cluster.node(id).start();
   await scene.healthy(id);

@@ -7,7 +7,7 @@ import { ClusterProcesses, pause } from '../support/cluster-processes.js';
 import { Calls, idsOf } from './calls.js';
 import type { Popped, Reply } from './calls.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 const LEASE_S = 10;
 
@@ -22,7 +22,7 @@ describe('streams on three nodes', () => {
   beforeAll(async () => {
     cluster = await ClusterProcesses.start();
     calls = new Calls(cluster);
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
   });
 
   afterAll(() => cluster.remove());
@@ -131,7 +131,7 @@ describe('streams on three nodes', () => {
     }
 
     expect(kills.size).toBe(2);
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
     for (const id of cluster.ids) {
       expect((await calls.depth(id, 'work')).body).toMatchObject({ pending: 0, processing: 0 });
       const found = await Promise.all([...partitions].map((one) => keys(id, queryId, one)));

@@ -70,7 +70,7 @@ export class TimerRun {
 
   async run(): Promise<TimerRunReport> {
     const { cluster, options } = this;
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
     const began = performance.now();
     this.dueFromMs = began + options.leadMs;
     await this.scheduleAll();
@@ -97,7 +97,7 @@ export class TimerRun {
       );
       cluster.node(leader).start();
     }
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
     await racing;
     return this.audit(await this.collect());
   }

@@ -2,7 +2,7 @@
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { TimerRun } from './timer-run.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 it('fires 2,000 timers exactly once over two leader kills', async () => {
   const env = {

@@ -6,7 +6,7 @@ import { ClusterProcesses, pause } from '../support/cluster-processes.js';
 import { Calls, idsOf } from './calls.js';
 import type { Popped, Reply } from './calls.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 const LEASE_S = 10;
 
@@ -23,7 +23,7 @@ describe('transactions on three nodes', () => {
   beforeAll(async () => {
     cluster = await ClusterProcesses.start();
     calls = new Calls(cluster);
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
   });
 
   afterAll(() => cluster.remove());
@@ -187,7 +187,7 @@ describe('transactions on three nodes', () => {
     const results = await popAll(reader, 'done', steps);
     expect([...results].sort()).toEqual(inputs.map((id) => `of-${id}`).sort());
     expect((await calls.pop(reader, 'done')).status).toBe(204);
-    await cluster.leader(cluster.ids, 60_000);
+    await cluster.leader();
     for (const id of cluster.ids) {
       expect(await left(id)).toEqual({ keys: steps, count: steps, timers: steps });
     }

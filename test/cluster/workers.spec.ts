@@ -2,7 +2,7 @@
 import { ClusterProcesses } from '../support/cluster-processes.js';
 import { WorkersRun } from './workers-run.js';
 
-jest.setTimeout(300_000);
+jest.setTimeout(480_000);
 
 it('twenty workers of three groups settle everything once and in order over random faults', async () => {
   const seed = Date.now() % 1_000_000;

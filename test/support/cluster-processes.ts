@@ -13,6 +13,8 @@ import { join, resolve as absolute } from 'node:path';
 import { FaultMesh, type Endpoint } from './fault-proxy.js';
 
 const TOKEN = 'test-token';
+/** What has to come, and is not measured: a start or a stop on a machine that is busy with other things. */
+const PATIENCE_MS = 180_000;
 const MAX_LOG_BYTES = 1024 * 1024;
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
@@ -149,7 +151,7 @@ class BrokerProcess {
   }
 
   /** Resolves with the exit code, or null when a signal ended it. */
-  async ended(withinMs = 30_000): Promise<number | null> {
+  async ended(withinMs = PATIENCE_MS): Promise<number | null> {
     const { child } = this;
     if (child === null) return 0;
     return new Promise((resolve, reject) => {
@@ -162,7 +164,7 @@ class BrokerProcess {
   }
 
   /** Resolves with the exit code, or with the name of the signal that ended it. */
-  async endedBy(withinMs = 30_000): Promise<number | NodeJS.Signals | null> {
+  async endedBy(withinMs = PATIENCE_MS): Promise<number | NodeJS.Signals | null> {
     const { child } = this;
     const code = await this.ended(withinMs);
     return code ?? child?.signalCode ?? null;
@@ -263,7 +265,7 @@ export class ClusterProcesses {
   }
 
   /** Resolves when the node can serve. */
-  async ready(id: number, withinMs = 60_000): Promise<void> {
+  async ready(id: number, withinMs = PATIENCE_MS): Promise<void> {
     await this.until(async () => (await this.health(id))?.status === 200, {
       withinMs,
       what: `node ${id} to be ready`,
@@ -309,7 +311,7 @@ export class ClusterProcesses {
   }
 
   /** Id of the node that says it leads, once every listed node knows a leader. */
-  async leader(among: readonly number[] = this.ids, withinMs = 30_000): Promise<number> {
+  async leader(among: readonly number[] = this.ids, withinMs = PATIENCE_MS): Promise<number> {
     let found = 0;
     await this.until(
       async () => {

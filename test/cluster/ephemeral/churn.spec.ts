@@ -2,7 +2,7 @@
 import { ChurnRun } from './churn.js';
 import { EphemeralScene } from './scene.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 it('an owner that restarts loses no message, twice, under load', async () => {
   // Nobody is taken for dead because the machine is busy: every stop here is told.

@@ -86,7 +86,7 @@ export class ChurnRun {
         const held = await this.scene.owned(node, QUEUE);
         return home.every((partition) => held.has(partition));
       },
-      { withinMs: 60_000, what: `node ${node} to hold its ${home.length} partitions again` },
+      { withinMs: 180_000, what: `node ${node} to hold its ${home.length} partitions again` },
     );
     const tookMs = performance.now() - from;
     this.say(

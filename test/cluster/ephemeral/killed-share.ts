@@ -43,7 +43,7 @@ export async function killOwner(
   await ended;
   const from = performance.now();
   await cluster.until(() => isServed(scene, { through: others, queue, partitions: owned }), {
-    ...{ withinMs: 60_000, what: 'its partitions to be served' },
+    ...{ withinMs: 180_000, what: 'its partitions to be served' },
   });
   const servedMs = performance.now() - from;
   const differences: string[] = [];
@@ -66,7 +66,7 @@ export async function killOwner(
         wipes = (await scene.wipes(others)) - wipesBefore;
         return wipes === rings;
       },
-      { withinMs: 60_000, what: `${rings} wipes` },
+      { withinMs: 180_000, what: `${rings} wipes` },
     )
     .catch(() => differences.push(`${wipes} wipes instead of ${rings}`));
   await scene.startNode(node);

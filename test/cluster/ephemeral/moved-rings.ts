@@ -52,7 +52,7 @@ export class MovedRingsRun {
     this.same('pending while it is away', await this.pending(), before);
     await scene.startNode(node);
     await scene.cluster.until(async () => (await scene.owned(node, QUEUE)).size === moving.size, {
-      withinMs: 60_000,
+      withinMs: 180_000,
       what: 'the partitions to move back',
     });
     this.same('partitions it holds again', [...(await scene.owned(node, QUEUE)).keys()].sort(), [

@@ -3,7 +3,7 @@ import { killOwner } from './killed-share.js';
 import { MovedRingsRun } from './moved-rings.js';
 import { EphemeralScene } from './scene.js';
 
-jest.setTimeout(240_000);
+jest.setTimeout(480_000);
 
 const PARTITIONS = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
 const TTL_MS = 4000;
@@ -72,14 +72,14 @@ describe('three nodes', () => {
     expect(await total()).toBe(6);
     await scene.send(3, 'POST', '/reset', { queue: 'managed' });
     await scene.cluster.until(async () => (await total()) === 0, {
-      withinMs: 20_000,
+      withinMs: 180_000,
       what: 'reset',
     });
     await pushAll('managed', 1);
     const removed = await scene.send(1, 'DELETE', '/queue/managed');
     expect(removed.body).toMatchObject({ deleted: true, declared: true });
     await scene.cluster.until(async () => (await total()) === 0, {
-      withinMs: 20_000,
+      withinMs: 180_000,
       what: 'delete',
     });
   });

@@ -2,7 +2,7 @@
 import { ClusterProcesses } from '../../support/cluster-processes.js';
 
 const API = '/api/v1/ephemeral';
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 120_000;
 
 export interface Message {
   readonly id: string;
@@ -22,8 +22,13 @@ export class EphemeralScene {
   static async start(env: Readonly<Record<string, string>> = {}): Promise<EphemeralScene> {
     const cluster = await ClusterProcesses.start({ env: { QUEEN_HEAP_PCT: '0', ...env } });
     const scene = new EphemeralScene(cluster);
-    await cluster.leader(cluster.ids, 60_000);
-    await scene.allAdmitted();
+    try {
+      await cluster.leader();
+      await scene.allAdmitted();
+    } catch (error) {
+      await cluster.remove();
+      throw error;
+    }
     return scene;
   }
 
@@ -39,7 +44,7 @@ export class EphemeralScene {
             return last?.includes(`members=${members}`) === true;
           }),
         ),
-      { withinMs: 60_000, what: `placement on ${members}` },
+      { withinMs: 180_000, what: `placement on ${members}` },
     );
   }
 
@@ -115,7 +120,7 @@ export class EphemeralScene {
   async stopNode(id: number): Promise<HandedOver> {
     const node = this.cluster.node(id);
     node.log = '';
-    const ended = node.ended(60_000);
+    const ended = node.ended();
     node.signal('SIGTERM');
     const code = await ended;
     const line = /ephemeral rings handed over (.*)/.exec(node.log)?.[1];
@@ -130,7 +135,7 @@ export class EphemeralScene {
 
   async startNode(id: number): Promise<void> {
     this.cluster.node(id).start();
-    await this.cluster.leader(this.cluster.ids, 60_000);
+    await this.cluster.leader();
     await this.allAdmitted();
   }
 

@@ -10,7 +10,7 @@ import { HistoryRun, seeded, type Phase } from './history-run.js';
 import { rejectsStaleRead } from './stale-read.js';
 import { WORKLOADS, type Workload } from './workloads.js';
 
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 
 export interface RoundOptions {
   readonly fault: HistoryFault;

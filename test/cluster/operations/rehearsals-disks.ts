@@ -117,7 +117,7 @@ async function addressChange(scene: Scene): Promise<string> {
     const all = await Promise.all(scene.ids.map((id) => cluster.health(id)));
     return all.every((health) => health !== null && !health.leader);
   };
-  await cluster.until(isLost, { withinMs: 60_000, what: 'nodes that find nobody' });
+  await cluster.until(isLost, { withinMs: 180_000, what: 'nodes that find nobody' });
   await scene.kill(...scene.ids);
   swap();
   for (const id of scene.ids) scene.start(id);

@@ -7,7 +7,7 @@ import { MembershipCalls } from '../membership-calls.js';
 import { expectOneState } from './state-digests.js';
 import { WriteLedger, type LedgerOptions } from './write-ledger.js';
 
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 const PROBE_MS = 10_000;
 
 /** Small logs, so that a node that was away needs a snapshot. */
