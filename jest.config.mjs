@@ -32,5 +32,5 @@ export default {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   maxWorkers: 2,
   // Nothing should take long; on a busy machine everything may.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
 };

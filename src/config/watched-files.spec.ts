@@ -12,7 +12,7 @@ let refusals: string[];
 let files: WatchedFiles<'cert'>;
 
 const until = async (check: () => boolean): Promise<void> => {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 60_000;
   while (!check()) {
     if (performance.now() > end) throw new Error('never');
     await new Promise((resolve) => setTimeout(resolve, 2));

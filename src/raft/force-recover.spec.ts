@@ -6,7 +6,7 @@ import { asPush, pushCommand } from '../../test/support/group-commands.js';
 import { RECOVERED_FILE } from './force-recover.js';
 import type { MembershipRequest } from './index.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const learner: MembershipRequest = {
   ...{ kind: 'add-learner', id: 2, raft: 'h2:7400', http: 'h2:6632' },

@@ -8,7 +8,7 @@ import { Rows, type StoreView } from './rows.js';
 import { Store } from './store.js';
 import type { Row } from './store-snapshot.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 /** Reference: a sorted list of [hex key, value text], sharing nothing with the code under test. */
 type Model = Map<string, string>;

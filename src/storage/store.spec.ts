@@ -10,7 +10,7 @@ import { seal } from './sealed-row.js';
 import { Store } from './store.js';
 import type { LevelReader } from './store-snapshot.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const meta = (appliedIndex: number) => ({

@@ -9,7 +9,8 @@ import { eventually } from './calls.js';
 import { RawClient } from './raw-http.js';
 
 describe('stalled uploads', () => {
-  const PACE = { graceMs: 100, deadlineMs: 5_000, sweepMs: 20 };
+  /** Long enough that what comes meanwhile is seen; a process that stood still is not counted. */
+  const PACE = { graceMs: 1_500, deadlineMs: 10_000, sweepMs: 20 };
   let fastify: FastifyInstance;
   let admission: Admission;
   let port: number;

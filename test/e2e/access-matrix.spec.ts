@@ -13,7 +13,7 @@ const ROLES = ['admin', 'read-write', 'read-only', 'write-only', 'none'] as cons
 const FORBIDDEN = { error: 'Insufficient permissions' };
 
 /** Hundreds of calls each. */
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 let broker: TestBroker;
 let judge: DocumentJudge;

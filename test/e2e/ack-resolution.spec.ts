@@ -229,7 +229,7 @@ describe('ack resolution', () => {
       const row = await eventually(async () => {
         const [answer] = await calls.ack(unfenced, undefined, 'b');
         return answer?.success === true ? answer : null;
-      }, 15_000);
+      });
       expect(row).toMatchObject({ leaseReleased: false, noop: false });
       expect(await next(queue)).toEqual(['c']);
     });

@@ -54,7 +54,7 @@ const rowsOf = (path: string, ready: (body: Wire) => boolean): Promise<Wire> =>
   eventually(async () => {
     const body = await ask(path);
     return ready(body) ? body : null;
-  }, 15_000);
+  });
 
 it('sums all queues', async () => {
   const overview = await ask('/api/v1/resources/overview');

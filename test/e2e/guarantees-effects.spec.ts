@@ -67,7 +67,7 @@ describe('idempotence', () => {
     const queue = freshQueue();
     await calls.push(queue, 'a', 'b');
     const stale = await leased(queue, { leaseSeconds: 1 });
-    const holder = await leased(queue, { wait: true, timeout: 10_000, leaseSeconds: 60 });
+    const holder = await leased(queue, { wait: true, timeout: 30_000, leaseSeconds: 60 });
     expect(holder.leaseId).not.toBe(stale.leaseId);
     for (const status of ['completed', 'failed', 'retry', 'dlq']) {
       const [row] = await calls.ack(stale, 'g', { id: 'a', status });
@@ -160,7 +160,7 @@ describe('consistency and durability', () => {
     const next = await eventually(async () => {
       const popped = await calls.pop(queue, ALL);
       return popped.status === 200 ? messagesOf(popped)[0] : null;
-    }, 15_000);
+    });
     // The lease began after `from`.
     expect(Date.now() - from).toBeGreaterThanOrEqual(2_000);
     expect(next).toMatchObject({ deliveryAttempt: 2 });

@@ -11,11 +11,12 @@ import {
   idsOf,
   messagesOf,
   type Message,
+  unhurried,
   type Wire,
 } from './calls.js';
 
 const ALL = { consumerGroup: 'g', subscriptionMode: 'all' };
-const WAIT = { ...ALL, wait: true, timeout: 10_000 };
+const WAIT = { ...ALL, wait: true, timeout: 30_000 };
 
 let broker: TestBroker;
 let calls: Calls;
@@ -140,7 +141,7 @@ describe('delivery', () => {
       expect(idsOf(again)).toEqual(['a', 'b']);
       const [message] = messagesOf(again);
       await calls.ack(message!, consumerGroup, { id: 'a', status: 'retry' });
-      const third = await calls.pop(queue, query);
+      const third = await calls.pop(queue, { ...query, leaseSeconds: 60 });
       expect(idsOf(third)).toEqual(['a', 'b']);
       await calls.ack(messagesOf(third)[0]!, consumerGroup, 'a', 'b');
       expect((await calls.pop(queue, { ...ALL, consumerGroup })).status).toBe(204);
@@ -157,11 +158,16 @@ describe('delivery', () => {
   });
 
   it('G9 an expired lease comes again from committed + 1, one attempt more, budget untouched', async () => {
-    const queue = freshQueue();
-    await calls.configure(queue, { retryLimit: 1 });
-    await calls.push(queue, 'a', 'b', 'c');
-    const [first] = messagesOf(await calls.pop(queue, { ...ALL, leaseSeconds: 1 }));
-    await calls.ack(first!, 'g', 'a');
+    const queue = await unhurried(async (timely) => {
+      const fresh = freshQueue();
+      await calls.configure(fresh, { retryLimit: 1 });
+      await calls.push(fresh, 'a', 'b', 'c');
+      await timely(1_000, async () => {
+        const [first] = messagesOf(await calls.pop(fresh, { ...ALL, leaseSeconds: 1 }));
+        await calls.ack(first!, 'g', 'a');
+      });
+      return fresh;
+    });
     let last: Message | undefined;
     for (const attempt of [2, 3, 4]) {
       const popped = await calls.pop(queue, { ...WAIT, leaseSeconds: attempt === 4 ? 60 : 1 });
@@ -265,7 +271,7 @@ describe('delivery', () => {
       await calls.push(queue, { id: `m${n}`, partition: `p${n}` });
       expect(idsOf(await answer)).toEqual([`m${n}`]);
       // Far below any polling; the machine may be busy.
-      expect(performance.now() - from).toBeLessThan(2_000);
+      expect(performance.now() - from).toBeLessThan(15_000);
     }
   });
 });

@@ -308,7 +308,7 @@ describe('browsing', () => {
     expect(results[0].missing).toEqual(['none']);
     expect([results[1].rows, results[1].truncated]).toEqual([[], true]);
     expect(results[2].rows).toHaveLength(10);
-  }, 60_000);
+  });
 
   it.each<[string, unknown, number | string]>([
     ['0', 0, 1],

@@ -1,6 +1,6 @@
 /** Keys over HTTP: verdicts, elements, apply order, paging, paths, browsing, and a restart. */
 import { TestBroker, type HttpAnswer } from '../support/broker.js';
-import { eventually, type Wire } from './calls.js';
+import { eventually, unhurried, type Wire } from './calls.js';
 
 let broker: TestBroker;
 
@@ -151,9 +151,13 @@ describe('a call', () => {
   });
 
   it('dies with its time', async () => {
-    const ns = fresh();
-    await results({ op: 'put', ns, key: 'k', value: 1, ttlSeconds: 1 });
-    const [row] = await results({ op: 'get', ns, key: 'k' });
+    const { ns, row } = await unhurried((timely) =>
+      timely(1_000, async () => {
+        const made = fresh();
+        await results({ op: 'put', ns: made, key: 'k', value: 1, ttlSeconds: 1 });
+        return { ns: made, row: (await results({ op: 'get', ns: made, key: 'k' }))[0] };
+      }),
+    );
     expect(Date.parse(row.expiresAt) - Date.parse(row.updatedAt)).toBe(1000);
     expect(row.expiresAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d*[1-9])?\+00:00$/);
     await eventually(async () => {
@@ -222,7 +226,7 @@ describe('getPrefix', () => {
     );
     expect([cut.rows.length, cut.missing, cut.truncated]).toEqual([70, ['zz'], true]);
     expect([rest.rows, rest.truncated]).toEqual([[], true]);
-  }, 60_000);
+  });
 });
 
 describe('path routes', () => {

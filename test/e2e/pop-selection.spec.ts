@@ -218,9 +218,9 @@ describe('pop', () => {
 
     it('does not wait', async () => {
       const started = Date.now();
-      const query = { namespace: 'nothing-here', wait: true, timeout: 5_000 };
+      const query = { namespace: 'nothing-here', wait: true, timeout: 40_000 };
       expect((await calls.discover(query)).status).toBe(204);
-      expect(Date.now() - started).toBeLessThan(2_500);
+      expect(Date.now() - started).toBeLessThan(15_000);
     });
   });
 

@@ -1,6 +1,7 @@
 /** Reads of queues (messages.md §9.3, admin.md §1.2): list, lanes, detail, depth, sizes, counting. */
 import { TestBroker } from '../support/broker.js';
-import { Calls, eventually, freshQueue, queryText, type Query, type Wire } from './calls.js';
+import { Calls, eventually, freshQueue, queryText, unhurried } from './calls.js';
+import type { Query, Wire } from './calls.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const MICROS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
@@ -82,12 +83,17 @@ describe('queue resources', () => {
     });
 
     it('counts dead letters and leaves expired leases out', async () => {
-      const queue = freshQueue();
-      await calls.push(queue, 'a', 'b', 'c');
-      const first = await calls.pop(queue, { batch: 1 });
-      await calls.ack(first.json, undefined, { id: 'a', status: 'dlq' });
-      await calls.pop(queue, { leaseSeconds: 1 });
-      expect((await rowOf(queue)).messages).toMatchObject({ processing: 2, deadLetter: 1 });
+      const queue = await unhurried(async (timely) => {
+        const fresh = freshQueue();
+        await calls.push(fresh, 'a', 'b', 'c');
+        const first = await calls.pop(fresh, { batch: 1 });
+        await calls.ack(first.json, undefined, { id: 'a', status: 'dlq' });
+        await timely(1_000, async () => {
+          await calls.pop(fresh, { leaseSeconds: 1 });
+          expect((await rowOf(fresh)).messages).toMatchObject({ processing: 2, deadLetter: 1 });
+        });
+        return fresh;
+      });
       const { messages } = await eventually(async () => {
         const row = await rowOf(queue);
         return row.messages.processing === 0 ? row : null;

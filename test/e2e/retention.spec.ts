@@ -24,7 +24,7 @@ const startsAt = (queue: string, logStart: number) =>
   eventually(async () => {
     const entry = await fetchFrom(queue, logStart);
     return entry.logStartOffset >= logStart ? entry : null;
-  }, 15_000);
+  });
 
 describe('rules', () => {
   it.each([

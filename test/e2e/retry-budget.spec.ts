@@ -54,7 +54,7 @@ describe('retry budget', () => {
     const queue = await make({ retryLimit: 1 }, 'a');
     for (let i = 0; i < 4; i += 1) await popAndAck(queue, 'retry');
     await calls.pop(queue, { leaseSeconds: 1 });
-    const again = await calls.pop(queue, { wait: true, timeout: 10_000 });
+    const again = await calls.pop(queue, { wait: true, timeout: 30_000 });
     expect(again.json.messages[0].deliveryAttempt).toBe(6);
     const [row] = await calls.ack(again.json, undefined, { id: 'a', status: 'failed' });
     expect(row?.dlq).toBe(false);

@@ -376,7 +376,7 @@ describe('a state read', () => {
     expect(await sizes({ limit: 1000 })).toEqual([200, ['k1', 'k2'], 'k2']);
     expect(await sizes({ limit: 1000, after: 'k2' })).toEqual([200, ['k3'], null]);
     expect(await sizes({ keys: ['k3', 'k1'] })).toEqual([200, ['k1', 'k3'], undefined]);
-  }, 60_000);
+  });
 });
 
 it('a partition is unknown only when everything committed is applied here', async () => {

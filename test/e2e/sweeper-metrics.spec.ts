@@ -20,7 +20,7 @@ async function value(sample: string): Promise<number> {
 }
 
 const reaches = (sample: string, least: number): Promise<true> =>
-  eventually(async () => ((await value(sample)) >= least ? true : null), 15_000);
+  eventually(async () => ((await value(sample)) >= least ? true : null));
 
 const fired = (result: string): string => `queen_timers_fired_total{result="${result}"}`;
 const LATE = 'queen_timers_oldest_late_seconds';
@@ -50,7 +50,7 @@ it('count fires, repeats and dead keys, and how late and how long', async () => 
 it('show how long the oldest due timer waits while fires are held back', async () => {
   await broker.post('/api/v1/system/kv-timers', { timersFire: false });
   await schedule('c', 1);
-  await eventually(async () => ((await value(LATE)) > 0 ? true : null), 15_000);
+  await eventually(async () => ((await value(LATE)) > 0 ? true : null));
   await broker.post('/api/v1/system/kv-timers', { timersFire: true });
-  await eventually(async () => ((await value(LATE)) === 0 ? true : null), 15_000);
+  await eventually(async () => ((await value(LATE)) === 0 ? true : null));
 });

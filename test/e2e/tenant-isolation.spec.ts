@@ -40,7 +40,7 @@ beforeAll(async () => {
   });
   judge = new DocumentJudge((await broker.get('/docs-json')).json as ApiDocument);
   ids = await furnish();
-}, 60_000);
+});
 
 afterAll(() => broker.stop());
 
@@ -161,7 +161,7 @@ it('lists of B do not name what is A’s', async () => {
     const { text } = await as(stranger, method, template);
     expect([route, text.includes('secret-')]).toEqual([route, false]);
   }
-}, 60_000);
+});
 
 it('a malformed and a reserved tenant are refused on every route', async () => {
   for (const { route } of routes().filter(({ route }) => !WITHOUT_TENANT_CHECK.test(route))) {
@@ -176,4 +176,4 @@ it('a malformed and a reserved tenant are refused on every route', async () => {
     const reserved = await as(RESERVED, method, pathOf(template), body);
     expect([route, reserved.status, reserved.json?.code]).toEqual([route, 403, 'reserved_tenant']);
   }
-}, 60_000);
+});

@@ -48,7 +48,7 @@ async function firstLetter(queue: string): Promise<Wire> {
   return eventually(async () => {
     const [letter] = (await letters(queue)).messages;
     return letter ?? null;
-  }, 15_000);
+  });
 }
 
 /** Nothing that large fits an entry from here on. */
@@ -61,7 +61,7 @@ const failedRow = (queue: string): Promise<Wire> =>
   eventually(async () => {
     const row = await peek(queue);
     return row.attempts > 0 ? row : null;
-  }, 15_000);
+  });
 
 it('backs off, shows why in a peek, stays cancellable, and is fired when it fits again', async () => {
   const queue = freshQueue();
@@ -73,14 +73,14 @@ it('backs off, shows why in a peek, stays cancellable, and is fired when it fits
   expect([failed.deliverAt, failed.txn, failed.claimed]).toEqual([due, 'the-txn', false]);
   expect(Buffer.from(failed.payload, 'base64').toString() === PAYLOAD).toBe(true);
   const { attempts } = failed;
-  await eventually(async () => ((await peek(queue)).attempts > attempts ? true : null), 15_000);
+  await eventually(async () => ((await peek(queue)).attempts > attempts ? true : null));
   const other = await broker.send('DELETE', `/api/v1/timers/${queue}/other`);
   expect(other.json.status).toBe('cancelled');
   await broker.restart({});
-  const popped = await calls.pop(queue, { wait: true, timeout: 10_000 });
+  const popped = await calls.pop(queue, { wait: true, timeout: 30_000 });
   expect(idsOf(popped)).toEqual(['the-txn']);
   expect(popped.text.includes(PAYLOAD)).toBe(true);
-}, 60_000);
+});
 
 it('a reschedule starts anew: no attempts, no error', async () => {
   const queue = freshQueue();
@@ -93,7 +93,7 @@ it('a reschedule starts anew: no attempts, no error', async () => {
   expect(await peek(queue)).toMatchObject({
     ...{ attempts: 0, lastError: null, txn: 'new', createdAt: before.createdAt, payload: small },
   });
-}, 60_000);
+});
 
 it.each<[string, Buffer, string]>([
   ['JSON', Buffer.from(PAYLOAD), PAYLOAD],

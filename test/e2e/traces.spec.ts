@@ -208,7 +208,7 @@ describe('lists', () => {
     await eventually(async () => {
       const { total, trace_names } = await names();
       return total === 0 && trace_names.length === 0 ? true : null;
-    }, 15_000);
+    });
     expect(await byName('passing')).toMatchObject({ total: 0, traces: [] });
   });
 
@@ -222,7 +222,7 @@ describe('lists', () => {
     for (const data of [1, 2, 3, 4]) await trace(data);
     for (const data of [5, 6, 7, 8]) await trace(data, `other-${data}`);
     const dataOf = (list: Wire): number[] => list.traces.map((one: { data: number }) => one.data);
-    await eventually(async () => ((await byName('bounded')).total === 5 ? true : null), 20_000);
+    await eventually(async () => ((await byName('bounded')).total === 5 ? true : null));
     expect(dataOf(await byName('bounded'))).toEqual([8, 7, 6, 5, 4]);
     const message = (await broker.get(`/api/v1/traces/${id}/m`)).json;
     expect([message.total, dataOf(message)]).toEqual([1, [4]]);

@@ -11,7 +11,7 @@ import { TestBroker } from '../support/broker.js';
 import { copyOf, damagesOf, verified } from '../support/verify-scene.js';
 import { Calls } from './calls.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 let root: string;
 let stopped: string;

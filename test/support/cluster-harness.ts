@@ -27,7 +27,7 @@ export const QUICK: ClusterTiming = {
   logCacheBytes: 16 * 1024 * 1024,
   leaderLeaseMs: 400,
   readyLagEntries: 1000,
-  bootWaitMs: 10_000,
+  bootWaitMs: 30_000,
 };
 
 export interface StartOptions {
@@ -106,7 +106,7 @@ export class ClusterHarness {
   }
 
   /** Id of the member that leads and serves, within the time. */
-  async leader(withinMs = 10_000): Promise<number> {
+  async leader(withinMs = 60_000): Promise<number> {
     const end = performance.now() + withinMs;
     while (performance.now() < end) {
       const found = this.running.find((id) => this.group(id).status().role === 'leader');
@@ -134,12 +134,12 @@ export class ClusterHarness {
     this.network.isolate(nodeId(id));
   }
 
-  soon(ms = 10_000): CallOptions {
+  soon(ms = 60_000): CallOptions {
     return { deadlineMs: performance.now() + ms };
   }
 
   /** Resolves when every running member has applied the same index. */
-  async settled(withinMs = 10_000): Promise<void> {
+  async settled(withinMs = 60_000): Promise<void> {
     const end = performance.now() + withinMs;
     while (performance.now() < end) {
       const applied = this.running.map((id) => this.group(id).status().applied);

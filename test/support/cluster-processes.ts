@@ -315,7 +315,7 @@ export class ClusterProcesses {
     let found = 0;
     await this.until(
       async () => {
-        const all = await Promise.all(among.map((id) => this.health(id)));
+        const all = await Promise.all(among.map((id) => this.health(id, 5_000)));
         const at = all.findIndex((health) => health?.role === 'leader');
         found = at < 0 ? 0 : (among[at] ?? 0);
         return found !== 0 && all.every((health) => health?.status === 200);

@@ -55,7 +55,7 @@ export class GroupHarness {
   }
 
   /** Call options with a deadline far away. */
-  soon(ms = 20_000): CallOptions {
+  soon(ms = 60_000): CallOptions {
     return { deadlineMs: performance.now() + ms };
   }
 

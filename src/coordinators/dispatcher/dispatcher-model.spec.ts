@@ -147,5 +147,5 @@ describe('dispatcher, random runs', () => {
       }),
       { numRuns: 150 },
     );
-  }, 60_000);
+  }, 180_000);
 });

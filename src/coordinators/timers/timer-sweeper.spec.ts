@@ -155,7 +155,7 @@ describe('the timer sweeper', () => {
     expect(host.scene.appended()).toBe(0);
     await pass(100);
     expect(host.scene.appended()).toBe(1);
-  }, 60_000);
+  }, 180_000);
 
   it('finds what was due before it led', async () => {
     const { host, sweeper } = start();

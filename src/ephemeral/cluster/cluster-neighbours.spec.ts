@@ -75,7 +75,7 @@ class Scene {
   }
 
   async until(check: () => boolean, stepMs = 10): Promise<void> {
-    const end = performance.now() + 20_000;
+    const end = performance.now() + 60_000;
     while (!check()) {
       if (performance.now() > end) throw new Error('never');
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -125,10 +125,9 @@ it('a drain gives up after 15 s and says what was lost', async () => {
   await scene.until(() => scene.log.lines.some(({ message }) => message === 'placement changed'));
   scene.engine.push('q', 'p', [1, 2, 3]);
   const fromMs = scene.engine.nowMs;
-  // Time passes fast: 20 ms of this clock a millisecond.
-  const started = performance.now();
+  // Time passes fast, and by steps: nothing passes while this process stands still.
   const clock = setInterval(() => {
-    scene.engine.nowMs = fromMs + (performance.now() - started) * 20;
+    scene.engine.nowMs += 20;
   }, 1);
   await scene.neighbours.drain();
   clearInterval(clock);

@@ -139,6 +139,6 @@ describe('crashes of a single voter', () => {
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     it(`keeps what it acknowledged, exactly once and in order (seed ${seed})`, async () => {
       await run(seed);
-    }, 60_000);
+    }, 180_000);
   }
 });

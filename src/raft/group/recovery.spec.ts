@@ -116,7 +116,7 @@ describe('recovery', () => {
     await file.close();
     await expect(h.group.readMessages(partitionId, 0, 9)).rejects.toMatchObject({ code: 'retry' });
     // Soon: pops that met the damage hand their grants back first.
-    const end = performance.now() + 20_000;
+    const end = performance.now() + 60_000;
     while (h.group.status().role !== 'stopped' && performance.now() < end) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

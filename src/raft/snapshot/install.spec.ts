@@ -14,7 +14,7 @@ import { decodeIdentity, IDENTITY_FILE, NodeFilePort, readWholeFile } from '../w
 import { WalLog } from '../wal-port.js';
 import { installPending } from './install.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const SMALL = { segmentBytes: 20_000, timing: { logKeepEntries: 5, purgeHoldMs: 0 } };
 const IDS = Array.from({ length: 80 }, (_, i) => `m-${i}`);
@@ -35,11 +35,11 @@ async function fillLocal(directory: string): Promise<void> {
   for (const transactionId of IDS) {
     const payload = JSON.stringify('x'.repeat(900));
     await opened.group.submit(pushCommand('q', 'p', [{ transactionId, payload }]), {
-      deadlineMs: performance.now() + 10_000,
+      deadlineMs: performance.now() + 60_000,
     });
   }
   // Whoever comes later shall not find the first entries in the log.
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 60_000;
   while (!purge.mock.calls.some(([index]) => index > IDS.length / 2)) {
     if (performance.now() > end) throw new Error('the log was not purged in time');
     await pause();
@@ -56,10 +56,10 @@ async function receivedByTwo(): Promise<string> {
   });
   await cluster.leader();
   await cluster.start(2, { ...SMALL, join: true });
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 60_000;
   const learner = { kind: 'add-learner', id: 2, raft: 'h2:7400', http: 'h2:6632' } as const;
   for (;;) {
-    const added = await cluster.group(1).cluster.membership.request(learner, 10_000);
+    const added = await cluster.group(1).cluster.membership.request(learner, 60_000);
     if (added.ok) break;
     // The cluster's own first membership may not be committed yet; an operator asks again.
     const isEarly = added.code === 'in_flight' && performance.now() < end;
@@ -96,7 +96,7 @@ it('a local directory grows into a cluster: the new node has every message and i
   await cluster.settled();
   expect(await transactionIds(2)).toEqual(IDS);
   const { membership } = cluster.group(1).cluster;
-  const promoted = await membership.request({ kind: 'promote', ids: [2], force: false }, 10_000);
+  const promoted = await membership.request({ kind: 'promote', ids: [2], force: false }, 60_000);
   expect(promoted).toMatchObject({ ok: true, membership: { voters: [1, 2], learners: [] } });
   expect(cluster.group(2).cluster.members().config.voters).toEqual([1, 2]);
   // The same push again, through the new node: the ids came along.

@@ -9,7 +9,7 @@ import { pushCommand } from '../../../test/support/group-commands.js';
 import { verifyDirectory } from './verify-directory.js';
 import type { GroupReport } from './verify-group.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 let cluster: ClusterHarness;
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => cluster.remove());
 
-function push(node: number, id: string, withinMs = 10_000): Promise<unknown> {
+function push(node: number, id: string, withinMs = 60_000): Promise<unknown> {
   const command = pushCommand('q', 'p', [{ transactionId: id, payload: `"${id}"` }]);
   return cluster.group(node).submit(command, cluster.soon(withinMs));
 }
@@ -39,7 +39,7 @@ async function verified(directory: string, at: number): Promise<GroupReport> {
 }
 
 /** The index all members have applied and written a checkpoint of. */
-async function durableEverywhere(withinMs = 20_000): Promise<number> {
+async function durableEverywhere(withinMs = 60_000): Promise<number> {
   const end = performance.now() + withinMs;
   while (performance.now() < end) {
     const all = cluster.ids.map((id) => cluster.group(id).status());

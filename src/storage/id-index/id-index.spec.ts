@@ -7,7 +7,7 @@ import { Prng } from '../../common/prng.js';
 import { IdIndex } from './id-index.js';
 
 const SECOND = 1_000_000;
-jest.setTimeout(30_000);
+jest.setTimeout(180_000);
 
 class Model {
   readonly prng = new Prng(7);

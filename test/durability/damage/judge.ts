@@ -13,7 +13,7 @@ export type Outcome = 'refused' | 'repaired' | 'found';
 
 const SCRUB_BYTES_PER_SECOND = 1e9;
 const SCRUB_WAIT_MS = 60_000;
-const STOP_WAIT_MS = 10_000;
+const STOP_WAIT_MS = 60_000;
 const CURE =
   /replace this node|restore a backup|rebuilt|Put back the files|move this file away|Start the/;
 

@@ -16,7 +16,7 @@ import { Client, type WorkloadShape } from '../support/workload.js';
 const LIVES = 3;
 const START_ATTEMPTS = 6;
 const CLIENTS = 6;
-const HANG_MS = 30_000;
+const HANG_MS = 120_000;
 const HEAVY_SHARE = 0.12;
 const HEAVY_STEPS = 120;
 const HEAVY_PUSH = 40;

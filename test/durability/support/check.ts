@@ -17,7 +17,7 @@ import { numberOf, payloadOf } from './ledger.js';
 import type { Ledger, PartitionFacts, QueueFacts } from './ledger.js';
 import { hex } from './workload.js';
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 /** Partitions checked at the same time. */
 const PARALLEL = 16;
 const EVERYTHING = 1_000_000;

@@ -32,7 +32,7 @@ import { cutBefore, type Mark } from './retention.js';
 export const GROUPS = ['g', 'h'];
 const OPTIONS = implicitOptions('', { leaseTime: 60, retryLimit: 3, dedupWindowSeconds: 3600 });
 const SKEW_MICROS = 500_000;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 export interface WorkloadShape {
   readonly queues: readonly string[];

@@ -13,8 +13,8 @@ const LEASE = '0199c0de-aaaa-7bbb-8ccc-ddddeeeeffff';
 const DIGITS = /^\d+$/;
 const MICROS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const MILLIS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const DEFAULT_MS = 7_000;
-const STATEMENT_MS = 9_000;
+const DEFAULT_MS = 25_000;
+const STATEMENT_MS = 45_000;
 
 let broker: TestBroker;
 let calls: Calls;
@@ -201,7 +201,8 @@ describe('§1.5', () => {
 
   const near = (budget: number, expected: number): void => {
     expect(budget).toBeLessThanOrEqual(expected);
-    expect(budget).toBeGreaterThan(expected - 2_000);
+    // Between the arrival and the call, on a busy machine; no other deadline is that near.
+    expect(budget).toBeGreaterThan(expected - Math.min(15_000, expected / 2));
   };
 
   const item = { queue: 'deadlines', payload: 1 };

@@ -257,7 +257,7 @@ describe('10 seek', () => {
       const entries = [{ queue, offset: 1 }];
       const { json } = await broker.post('/api/v1/fetch', { entries });
       return json.entries[0].logStartOffset === 1 ? true : null;
-    }, 15_000);
+    });
     await calls.configure(queue, { maxWaitTimeSeconds: 0 });
     await calls.push(queue, 'kept');
     await calls.pop(queue, all(group));

@@ -42,7 +42,7 @@ async function marker(): Promise<string> {
 
 async function cut(queue: string): Promise<void> {
   await calls.configure(queue, { maxWaitTimeSeconds: 1 });
-  await eventually(async () => ((await logStart(queue)) === 1 ? true : null), 15_000);
+  await eventually(async () => ((await logStart(queue)) === 1 ? true : null));
 }
 
 type Consumers = Readonly<Record<string, readonly string[]>>;
@@ -169,7 +169,7 @@ describe('2.9 effects', () => {
     for (let n = 0; n < 9; n += 1) await calls.push(queue, `m${n}`);
     ahead(110);
     await calls.configure(queue, { maxWaitTimeSeconds: 100 });
-    await eventually(async () => ((await logStart(queue)) === 9 ? true : null), 15_000);
+    await eventually(async () => ((await logStart(queue)) === 9 ? true : null));
   });
 
   it('2.9 a cursor below the start jumps the gap', async () => {
@@ -178,7 +178,7 @@ describe('2.9 effects', () => {
     await calls.pop(queue, { leaseSeconds: 1 });
     ahead(110);
     await calls.configure(queue, { maxWaitTimeSeconds: 100 });
-    await eventually(async () => ((await logStart(queue)) === 1 ? true : null), 15_000);
+    await eventually(async () => ((await logStart(queue)) === 1 ? true : null));
     jest.restoreAllMocks();
     await calls.configure(queue, { maxWaitTimeSeconds: 0 });
     await calls.push(queue, 'b');
@@ -194,7 +194,7 @@ describe('2.9 effects', () => {
     await calls.ack(message!, 'sealed', { id: 'a', status: 'retry' });
     ahead(110);
     await calls.configure(queue, { maxWaitTimeSeconds: 100 });
-    await eventually(async () => ((await logStart(queue)) === 2 ? true : null), 15_000);
+    await eventually(async () => ((await logStart(queue)) === 2 ? true : null));
     expect((await calls.pop(queue, group)).status).toBe(204);
     const body = { consumerGroup: 'sealed', entries: [{ queue }] };
     await eventually(async () => {

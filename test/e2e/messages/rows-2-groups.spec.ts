@@ -3,7 +3,7 @@
  * and where it starts. Words of the modes: subscriptions.spec; labels of names: push.spec.
  */
 import { TestBroker } from '../../support/broker.js';
-import { Calls, eventually, freshQueue, idsOf, type Query } from '../calls.js';
+import { Calls, eventually, freshQueue, idsOf, unhurried, type Query } from '../calls.js';
 
 let broker: TestBroker;
 let calls: Calls;
@@ -171,13 +171,18 @@ describe('§2.3 row: start of a registered group', () => {
   });
 
   it('timestamp in the future: the start is looked for until it has passed', async () => {
-    const queue = freshQueue();
-    await calls.push(queue, 'before');
-    const at = Date.now() + 1_200;
-    const query = { consumerGroup: 'g', subscriptionFrom: new Date(at).toISOString() };
-    expect((await calls.pop(queue, query)).status).toBe(204);
-    await calls.push(queue, 'still before');
-    expect((await calls.pop(queue, query)).status).toBe(204);
+    const { queue, query, at } = await unhurried(async (timely) => {
+      const fresh = freshQueue();
+      await calls.push(fresh, 'before');
+      return timely(1_200, async () => {
+        const instant = Date.now() + 1_200;
+        const asked = { consumerGroup: 'g', subscriptionFrom: new Date(instant).toISOString() };
+        expect((await calls.pop(fresh, asked)).status).toBe(204);
+        await calls.push(fresh, 'still before');
+        expect((await calls.pop(fresh, asked)).status).toBe(204);
+        return { queue: fresh, query: asked, at: instant };
+      });
+    });
     await pause(at + 100 - Date.now());
     await calls.push(queue, 'after');
     expect(idsOf(await calls.pop(queue, query))).toEqual(['after']);
@@ -235,14 +240,18 @@ describe('§2.3 row: start of a pinned pop of an unregistered group', () => {
   });
 
   it('an instant to come: what is pushed before it is passed over', async () => {
-    const queue = freshQueue();
-    await push(queue, 'old');
-    const at = Date.now() + 1_200;
-    expect((await pinned(queue, { subscriptionFrom: new Date(at).toISOString() })).status).toBe(
-      204,
-    );
-    await push(queue, 'still before');
-    expect((await pinned(queue)).status).toBe(204);
+    const { queue, at } = await unhurried(async (timely) => {
+      const fresh = freshQueue();
+      await push(fresh, 'old');
+      return timely(1_200, async () => {
+        const instant = Date.now() + 1_200;
+        const subscriptionFrom = new Date(instant).toISOString();
+        expect((await pinned(fresh, { subscriptionFrom })).status).toBe(204);
+        await push(fresh, 'still before');
+        expect((await pinned(fresh)).status).toBe(204);
+        return { queue: fresh, at: instant };
+      });
+    });
     await pause(at + 100 - Date.now());
     await push(queue, 'after');
     expect(idsOf(await pinned(queue))).toEqual(['after']);

@@ -40,7 +40,7 @@ function push(cluster: ClusterHarness, node: number, id: string): Promise<number
     .then((outcome) => asPush(outcome).groups[0]?.offsets[0] ?? -1);
 }
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 describe('cluster group', () => {
   let cluster: ClusterHarness;
@@ -85,7 +85,7 @@ describe('cluster group', () => {
     const [follower] = cluster.running.filter((id) => id !== leader);
     const node = follower ?? 0;
     await cluster.group(node).submit(registerCommand('q', 'g'), cluster.soon());
-    const waiting = cluster.group(node).pop(popRequest('q', 'g', true), cluster.soon(15_000));
+    const waiting = cluster.group(node).pop(popRequest('q', 'g', true), cluster.soon());
     await cluster.stop(leader);
     await cluster.leader();
     await push(cluster, node, 'late');
@@ -114,7 +114,7 @@ describe('cluster group', () => {
       const { partitions } = cluster.group(id).tables;
       expect(partitions.lastOffset(partitions.byId(1 as never))).toBe(59);
     }
-  }, 60_000);
+  }, 180_000);
 
   it('refuses a voter that comes back with an empty directory', async () => {
     await cluster.leader();

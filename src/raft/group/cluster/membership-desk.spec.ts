@@ -80,7 +80,7 @@ function desk(given: Partial<Shown>): { readonly shown: Shown; readonly desk: Me
 }
 
 const codeOf = async (made: MembershipDesk, asked: MembershipRequest): Promise<unknown> => {
-  const answer = await made.request(asked, 500);
+  const answer = await made.request(asked, 60_000);
   return answer.ok ? 'ok' : answer.code;
 };
 
