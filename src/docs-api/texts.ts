@@ -7,7 +7,8 @@ takes a **lease** on the partitions it claims; an ack settles what was delivered
 * Errors are \`{"error","code"}\` unless a route shows another shape. Only \`/ack\` and \`/push\` answer
   per item: status 200 or 201 does not mean that every item succeeded.
 * A 5xx on a write means that it may have been applied: repeat it with the same \`transactionId\` or lease.
-* An unknown path is 404 \`no_such_route\`; a known path with another method is 405 with \`Allow\`.
+* An unknown path is 404 \`no_such_route\`, and so is a known one with another method. On push, pop, ack, lease,
+  transaction, keys, locks, timers, ephemeral calls, membership, \`/auth\` and probes that is 405 with \`Allow\`.
 * With \`JWT_ENABLED=true\` every route that is not public takes \`Authorization: Bearer <token>\`. Access
   levels are role sets: \`write-only\` can push and nothing else.
 

@@ -56,7 +56,7 @@ export class ErrorFilter implements ExceptionFilter {
       void reply.code(405).header('allow', methods.join(', ')).send();
     } else if (this.fallback.answers(request, reply)) {
       return;
-    } else if (path.startsWith('/api/')) {
+    } else if (path.startsWith('/api/') || path.startsWith('/streams/')) {
       sendJson(reply, 404, { code: 'no_such_route', error: 'not found', path });
     } else {
       sendJson(reply, 404, { error: 'Not Found', code: 'no_such_route' });

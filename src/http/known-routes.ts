@@ -1,8 +1,20 @@
 /**
- * Tells a wrong method on a known path (405 with Allow) from an unknown path (404). Filled from
- * Fastify's own route registration, so it can never disagree with the router.
+ * Tells a wrong method on a fixed path (405 with Allow) from what is 404: an unknown path, and a wrong
+ * method on any other path (admin.md §0.1). Filled from Fastify's own route registration, so it can
+ * never disagree with the router.
  */
 import type { FastifyInstance } from 'fastify';
+
+/** Routes with handlers of their own: the message plane, keys, locks, timers, ephemeral verbs, probes. */
+const FIXED = [
+  /^\/api\/v1\/(push|ack|ack\/batch|transaction|lease\/[^/]+\/extend)$/,
+  /^\/api\/v1\/(pop|kv|timers|locks)(\/|$)/,
+  /^\/api\/v1\/ephemeral\/(?!queues(\/|$))/,
+  /^\/api\/v1\/stats\/refresh$/,
+  /^\/api\/v1\/system\/raft\/membership(\/|$)/,
+  /^\/auth\//,
+  /^\/(health|status|metrics|metrics\/prometheus)$/,
+];
 
 interface KnownPath {
   readonly pattern: RegExp;
@@ -25,8 +37,9 @@ export class KnownRoutes {
     });
   }
 
-  /** Methods allowed on this path, sorted; empty when the path is unknown. */
+  /** Methods a fixed path allows, sorted; empty when the path is unknown or not fixed. */
   methodsOf(path: string): string[] {
+    if (!FIXED.some((pattern) => pattern.test(path))) return [];
     const methods = new Set<string>();
     for (const known of this.paths.values()) {
       if (!known.pattern.test(path)) continue;

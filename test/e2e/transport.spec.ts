@@ -39,11 +39,16 @@ describe('transport', () => {
       ['GET', '/api/v1/pop/queue/a/b/c'],
       ['PUT', '/api/v1/queues/x'],
       ['POST', '/API/v1/push'],
+      ['GET', '/api/v1/configure'],
+      ['POST', '/api/v1/resources/queues'],
+      ['POST', '/api/v1/resources/queues/x'],
+      ['POST', '/api/v1/resources/queues/x/depth'],
+      ['GET', '/streams/v1/nope'],
     ])('%s %s', async (method, path) => {
       const answer = await broker.send(method, path);
       expect(answer.status).toBe(404);
       const plain = path.split('?')[0] ?? '';
-      if (plain.startsWith('/api/')) {
+      if (/^\/(api|streams)\//.test(plain)) {
         expect(answer.json).toEqual({ code: 'no_such_route', error: 'not found', path: plain });
       } else expect(answer.json).toEqual({ error: 'Not Found', code: 'no_such_route' });
     });
@@ -54,7 +59,7 @@ describe('transport', () => {
     });
   });
 
-  describe('wrong methods', () => {
+  describe('wrong methods of fixed routes', () => {
     it.each([
       ['GET', '/api/v1/push', 'POST'],
       ['PUT', '/api/v1/push', 'POST'],
@@ -65,10 +70,6 @@ describe('transport', () => {
       ['GET', '/api/v1/ack', 'POST'],
       ['PATCH', '/api/v1/ack/batch', 'POST'],
       ['GET', '/api/v1/lease/x/extend', 'POST'],
-      ['GET', '/api/v1/configure', 'POST'],
-      ['POST', '/api/v1/resources/queues', 'GET, HEAD'],
-      ['POST', '/api/v1/resources/queues/x', 'DELETE, GET, HEAD'],
-      ['POST', '/api/v1/resources/queues/x/depth', 'GET, HEAD'],
       ['POST', '/health', 'GET, HEAD'],
     ])('%s %s is 405, Allow: %s', async (method, path, allow) => {
       const answer = await broker.send(method, path);
