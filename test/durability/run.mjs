@@ -111,6 +111,9 @@ for (const name of named.length > 0 ? named : Object.keys(suites)) {
   }
   failed += section.failures.length;
   const command = `npm run durability -- ${process.argv.slice(2).join(' ')}`;
-  if (process.argv.includes('--evidence')) recordSection(EVIDENCE, PAGE, { command, ...section });
+  if (process.argv.includes('--evidence')) {
+    const passed = section.failures.length === 0;
+    recordSection(EVIDENCE, PAGE, { command, passed, ...section });
+  }
 }
 process.exitCode = failed === 0 ? 0 : 1;

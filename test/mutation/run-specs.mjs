@@ -87,6 +87,6 @@ if (process.argv.includes('--evidence')) {
     ['bug', 'verdict'],
     mutants.map((mutant) => [mutant.name, verdicts.get(mutant)]),
   );
-  recordSection(EVIDENCE, PAGE, { title, command, note: summary, table });
+  recordSection(EVIDENCE, PAGE, { title, command, note: summary, table, passed: failures === 0 });
 }
 process.exitCode = failures === 0 ? 0 : 1;

@@ -5,6 +5,7 @@
 import { Session } from 'node:inspector/promises';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { titleOf } from '../support/evidence-sections.mjs';
 
 export const PAGE = 'docs/evidence/sim-coverage.md';
 
@@ -97,7 +98,7 @@ export function neverEntered(files) {
   return FILES.filter((file) => !((files.get(file)?.entered ?? 0) > 0));
 }
 
-export function writeCoverage(table, command) {
+export function writeCoverage(table, { command, passed }) {
   const git = (...args) => spawnSync('git', args, { encoding: 'utf8' }).stdout.trim();
   const date = new Date().toISOString().slice(0, 16).replace('T', ' ');
   const about =
@@ -106,5 +107,8 @@ export function writeCoverage(table, command) {
     'are clock, network and file port.';
   const run = `\`${command}\`, commit ${git('rev-parse', '--short', 'HEAD')}, ${date} UTC`;
   mkdirSync('docs/evidence', { recursive: true });
-  writeFileSync(PAGE, `# What the simulator runs\n\n${about}\n\n${run}\n\n${table}\n`);
+  writeFileSync(
+    PAGE,
+    `# ${titleOf({ title: 'What the simulator runs', passed })}\n\n${about}\n\n${run}\n\n${table}\n`,
+  );
 }

@@ -53,7 +53,8 @@ if (coverage !== null) {
   for (const file of missing) process.stdout.write(`never entered: src/${file}.ts\n`);
   if (missing.length > 0) process.exitCode = 1;
   if (args.includes('--evidence')) {
-    writeCoverage(table, `npm run sim -- ${args.join(' ')}`);
+    const command = `npm run sim -- ${args.join(' ')}`;
+    writeCoverage(table, { command, passed: process.exitCode === 0 });
     process.stdout.write(`written: ${PAGE}\n`);
   }
 }

@@ -1,4 +1,7 @@
-/** Writes the page of docs/evidence that a runner fills: its title, what it did, and the last table with commit and date. */
+/**
+ * Writes the page of docs/evidence that a runner fills: its title, what it did, and the last table with
+ * commit and date. The first line of a run that did not pass says so: its table proves nothing.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -11,9 +14,13 @@ export interface EvidencePage {
   readonly about: string;
   readonly command: string;
   readonly table: string;
+  /** The run ends with 0. */
+  readonly passed: boolean;
 }
 
-export function writeEvidence({ path, title, about, command, table }: EvidencePage): void {
+export function writeEvidence(page: EvidencePage): void {
+  const { path, about, command, table, passed } = page;
+  const title = passed ? page.title : `FAILED: ${page.title}`;
   const commit = git('rev-parse', '--short', 'HEAD');
   const changed =
     git('status', '--porcelain', '--untracked-files=no', 'src') === '' ? '' : ' with changes';

@@ -21,14 +21,17 @@ const GUARDS = `Brokers one after the other, pushes of one message of 100 B over
 that the broker remembers, and HS256 with a token it never saw on every request.`;
 
 /** Answers the path of the page, null when no page belongs to the run. */
-export function writePage(options: BenchOptions, report: string): string | null {
+export function writePage(
+  options: BenchOptions,
+  { report, passed }: { readonly report: string; readonly passed: boolean },
+): string | null {
   const table = `\`\`\`text\n${report}\n\`\`\``;
   const { retention, deadLetterStorm } = options;
   const strict = options.strict ? ' --strict' : '';
   if (retention !== undefined) {
     const path = 'docs/evidence/retention.md';
     writeEvidence({
-      ...{ path, title: 'Retention beside half load', about: RETENTION, table },
+      ...{ path, title: 'Retention beside half load', about: RETENTION, table, passed },
       command: `npm run bench -- --retention ${retention}${strict}`,
     });
     return path;
@@ -36,7 +39,13 @@ export function writePage(options: BenchOptions, report: string): string | null 
   if (deadLetterStorm !== undefined) {
     const path = 'docs/evidence/dead-letter-storm.md';
     writeEvidence({
-      ...{ path, title: 'A storm of dead letters beside steady traffic', about: STORM, table },
+      ...{
+        path,
+        title: 'A storm of dead letters beside steady traffic',
+        about: STORM,
+        table,
+        passed,
+      },
       command: `npm run bench -- --dead-letter-storm ${deadLetterStorm}${strict}`,
     });
     return path;
@@ -46,7 +55,13 @@ export function writePage(options: BenchOptions, report: string): string | null 
     const { messages } = options;
     const many = messages === undefined ? '' : ` --messages ${messages}`;
     writeEvidence({
-      ...{ path, title: 'Ephemeral queues beside the durable path', about: EPHEMERAL, table },
+      ...{
+        path,
+        title: 'Ephemeral queues beside the durable path',
+        about: EPHEMERAL,
+        table,
+        passed,
+      },
       command: `npm run bench -- --ephemeral${many}${strict}`,
     });
     return path;
@@ -54,7 +69,7 @@ export function writePage(options: BenchOptions, report: string): string | null 
   if (options.guards) {
     const path = 'docs/evidence/guards.md';
     const command = `npm run bench -- --guards${strict}`;
-    writeEvidence({ path, title: 'What tokens cost', about: GUARDS, table, command });
+    writeEvidence({ path, title: 'What tokens cost', about: GUARDS, table, command, passed });
     return path;
   }
   return null;

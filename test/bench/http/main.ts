@@ -200,13 +200,19 @@ async function main(): Promise<number> {
   }
   const report = reportOf(outcome);
   say(`\n${report}`);
-  const page = options.evidence ? writePage(options, report) : null;
+  const passed = hasPassed(outcome, options);
+  const page = options.evidence ? writePage(options, { report, passed }) : null;
   if (page !== null) say(`written: ${page}`);
   if (options.profile !== undefined) say(`\n${profileTable(options.profile)}`);
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(outcome, null, 2));
-  if (!outcome.verdicts.every(isSound)) return 1;
-  if (outcome.budgets.some(({ isSoundness, holds }) => isSoundness === true && !holds)) return 1;
-  return options.strict && !outcome.budgets.every(({ holds }) => holds) ? 1 : 0;
+  return passed ? 0 : 1;
+}
+
+/** Budgets that only tell how fast it was count with --strict alone. */
+function hasPassed({ verdicts, budgets }: Outcome, { strict }: BenchOptions): boolean {
+  if (!verdicts.every(isSound)) return false;
+  if (budgets.some(({ isSoundness, holds }) => isSoundness === true && !holds)) return false;
+  return !strict || budgets.every(({ holds }) => holds);
 }
 
 process.exitCode = await main();

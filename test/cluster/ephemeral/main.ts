@@ -89,6 +89,7 @@ if (values.evidence) {
     },
     command: `npm run ephemeral -- --rounds ${values.rounds}`,
     table: `\`\`\`\n${lines.join('\n')}\n\`\`\``,
+    passed: isFine,
   });
 }
 if (!isFine) process.exitCode = 1;

@@ -76,16 +76,17 @@ async function soak(): Promise<boolean> {
     say(`\n${reportOf(run)}\n`);
     await run.stop();
   }
+  const isLate = run.outages.some(({ ms, limitMs }) => ms > limitMs);
+  const passed = run.ledger.violations.count === 0 && !(values.strict && isLate);
   if (values.evidence) {
     writeEvidence({
       ...{ path: PAGE, title: 'Faults of a three-node cluster', about: ABOUT },
       command: `npm run soak -- --minutes ${values.minutes} --seed ${values.seed}`,
-      table: reportOf(run),
+      ...{ table: reportOf(run), passed },
     });
     say(`written: ${PAGE}`);
   }
-  const isLate = run.outages.some(({ ms, limitMs }) => ms > limitMs);
-  return run.ledger.violations.count === 0 && !(values.strict && isLate);
+  return passed;
 }
 
 if (!(await soak())) process.exitCode = 1;

@@ -170,6 +170,12 @@ if (has('evidence')) {
   });
   const table = tableOf(['mutant', 'verdict', 'what broke, or why it is equivalent'], rows);
   const command = `npm run mutation -- --durability ${process.argv.slice(2).join(' ')}`;
-  recordSection(EVIDENCE, PAGE, { title: 'Verdicts', command, note: summary, table });
+  recordSection(EVIDENCE, PAGE, {
+    title: 'Verdicts',
+    command,
+    note: summary,
+    table,
+    passed: failures === 0,
+  });
 }
 process.exitCode = failures === 0 ? 0 : 1;
