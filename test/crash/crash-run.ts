@@ -23,6 +23,11 @@ const WHOLE_EVERY = 5;
 const BOOT_KILL_PERCENT = 20;
 const MAX_BOOT_MS = 700;
 const READY_LIMIT_MS = 60_000;
+/** A run of so many kills is long enough for everything it is about to happen, with some more if need be. */
+const FULL_KILLS = 50;
+const MORE_KILLS = 10;
+/** The traffic with retention has the log to itself meanwhile, for seconds at a time. */
+const LONG_LOAD_MS = 8_000;
 
 export interface CrashOptions {
   readonly kills: number;
@@ -75,7 +80,7 @@ export class CrashRun {
       await brief.configure();
       workers = Promise.all([this.startWorkers(), this.watched(brief.workers())]);
       const auditor = new Auditor(this.port, this.ledger, this.random);
-      while (this.kills < this.options.kills) await this.killOnce(auditor, brief);
+      while (this.mustGoOn(brief)) await this.killOnce(auditor, brief);
       this.gate.end();
       await workers;
       this.throwWorkerError();
@@ -93,6 +98,14 @@ export class CrashRun {
     }
     const { ledger, kills, bootKills, slowestBootMs, directory } = this;
     return { ledger, kills, bootKills, slowestBootMs, directory, brief, collected };
+  }
+
+  /** On a slow machine a full run may need more load, then in long pieces, to do all it is to do. */
+  private mustGoOn(brief: BriefTraffic): boolean {
+    const { kills, options } = this;
+    if (kills < options.kills) return true;
+    if (kills < FULL_KILLS || kills >= options.kills + MORE_KILLS) return false;
+    return lacking({ brief, collected: collectedIn(this.logFile) }).length > 0;
   }
 
   private async killOnce(auditor: Auditor, brief: BriefTraffic): Promise<void> {
@@ -122,6 +135,7 @@ export class CrashRun {
   /** Often short: right after a boot is when most is unfinished. */
   private drawLoadMs(): number {
     const { random, options } = this;
+    if (this.kills >= options.kills) return LONG_LOAD_MS;
     return chance(random, 40) ? between(random, 0, 250) : between(random, 0, options.maxLoadMs);
   }
 
@@ -196,6 +210,28 @@ export class CrashRun {
   private throwWorkerError(): void {
     if (this.workerError !== null) throw this.workerError;
   }
+}
+
+/** Why the run proves nothing, or the contrary; empty when all is well. */
+export function problemsOf(
+  outcome: Pick<CrashOutcome, 'ledger' | 'kills' | 'brief' | 'collected'>,
+) {
+  const { ledger, kills } = outcome;
+  const problems: string[] = [];
+  if (ledger.violations.count > 0) problems.push(`${ledger.violations.count} violations`);
+  if (kills < FULL_KILLS) return problems;
+  return [...problems, ...lacking(outcome).map((what) => `no ${what} in ${kills} kills`)];
+}
+
+/** What did not happen at all. */
+function lacking({ brief, collected }: Pick<CrashOutcome, 'brief' | 'collected'>): string[] {
+  const counts: readonly (readonly [string, number])[] = [
+    ['message was found cut off by retention', brief.cutOff],
+    ['dead letter was read', brief.lettersSeen],
+    ['log segment was unlinked', collected.unlinked],
+    ['log segment was rewritten', collected.rewritten],
+  ];
+  return counts.filter(([, count]) => count === 0).map(([what]) => what);
 }
 
 export function outcomeText(outcome: CrashOutcome): string {
