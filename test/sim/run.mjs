@@ -1,7 +1,8 @@
 /**
- * `npm run sim -- [--seeds N] [--first S] [--seed S] [--storm SECONDS]`: runs the group simulator outside Jest
- * on transpiled sources and prints each seed. A failing seed ends with status 1 and replays exactly with
- * `--seed`. `--coverage` tells which production functions the simulation entered; with `--evidence` the table
+ * `npm run sim -- [--seeds N] [--first S] [--seed S] [--storm SECONDS] [--cores SECONDS]`: runs the core
+ * simulator, then the group simulator outside Jest on transpiled sources and prints each seed of the latter.
+ * `--seed` runs exactly that seed of both, `--first` moves both ranges (cores: another one every hour without
+ * it). A failing seed ends with status 1 and replays exactly with `--seed`. `--coverage` tells which production functions the simulation entered; with `--evidence` the table
  * goes to docs/evidence.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -44,7 +45,10 @@ symlinkSync(join(root, 'node_modules'), join(out, 'node_modules'));
 const args = process.argv.slice(2);
 const coverage = args.includes('--coverage') ? await startCoverage() : null;
 const { main } = await import(pathToFileURL(join(out, 'test/sim/group/main.js')).href);
-process.exitCode = await main(args);
+const cores = await import(pathToFileURL(join(out, 'test/sim/core/main.js')).href);
+// What the group simulator enters is not to be mixed with it.
+const coresFailed = coverage === null ? cores.main(args) : 0;
+process.exitCode = (await main(args)) || coresFailed;
 if (coverage !== null) {
   const files = await takeCoverage(coverage, `${pathToFileURL(join(out, 'src')).href}/`);
   const table = coverageTables(files);

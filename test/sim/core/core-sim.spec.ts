@@ -1,8 +1,9 @@
 /**
- * The core-level simulator: seeds that failed once, then fresh seeds within a time bound. Replay one
- * with QUEEN_SIM_SEED=<n> npx jest test/sim/core; QUEEN_SIM_FIRST and QUEEN_SIM_MILLIS move and widen
- * the range of fresh seeds.
+ * The core-level simulator: seeds that failed once, then the same seeds every time within a time bound;
+ * `npm run sim` moves them. Replay one with QUEEN_SIM_SEED=<n> npx jest test/sim/core; QUEEN_SIM_FIRST and
+ * QUEEN_SIM_MILLIS move and widen the range.
  */
+import { seedsOf } from './main.js';
 import { runSeed, runSeeds } from './simulation.js';
 
 const MAX_MILLIS = Number(process.env['QUEEN_SIM_MILLIS'] ?? 10_000);
@@ -21,12 +22,25 @@ describe('core simulator', () => {
     return;
   }
 
+  it('outside Jest runs other seeds every hour, and those that are asked for', () => {
+    const [now, hour] = [1_900_000_000_000, 3_600_000];
+    const first = (atMs: number): number => seedsOf([], atMs).first;
+    expect(first(now + hour)).not.toBe(first(now));
+    expect(first(now + 1)).toBe(first(now));
+    expect(seedsOf(['--first', '70', '--cores', '3'], now)).toMatchObject({
+      first: 70,
+      seconds: 3,
+    });
+    expect(seedsOf(['--seed', '9'], now)).toMatchObject({ first: 9, count: 1 });
+    expect(seedsOf(['--cores', '0'], now).count).toBe(0);
+  });
+
   it.each([0, ...FAILED_ONCE])('seed %i, kept', (seed) => {
     expect(runSeed(seed).committed).toBeGreaterThan(0);
   });
 
   it(
-    'fresh seeds are safe and converge',
+    'seeds in a row are safe and converge',
     () => {
       const range = { first: FIRST_SEED, count: 1_000_000, maxMillis: MAX_MILLIS };
       const { runs, stats } = runSeeds(range, Date.now);
