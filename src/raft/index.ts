@@ -46,6 +46,7 @@ export {
 export type { GroupReport } from './verify/verify-group.js';
 export type { RepairReport } from './wal/index.js';
 export { writeBackup, type BackupStream } from './snapshot/backup.js';
+export { openBackupTarget, type BackupTarget } from './snapshot/backup-target.js';
 export { restoreGroups, type RestoreGroupsOptions } from './snapshot/restore-groups.js';
 export { groupDirectory, GROUPS } from './group-directories.js';
 export {

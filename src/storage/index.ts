@@ -4,6 +4,7 @@ export { appliedIndexOf, CHECKPOINT_FILE } from './checkpoint-record.js';
 export { CheckpointWriter, type CheckpointWriterOptions } from './checkpoint-writer.js';
 export { DiskGate, type DiskGateOptions, type DiskPressure, type DiskUsage } from './disk-gate.js';
 export { CURE_REPLACE, StoreDamageError, StoreWriteError, type Damage } from './errors.js';
+export { makeDirectory } from './make-directory.js';
 export { namesIn } from './names-in.js';
 export { Overlay, type OverlayOptions } from './overlay.js';
 export type { FrozenLayer } from './overlay-layer.js';

@@ -40,7 +40,7 @@ export async function startBackup(
 export async function writeBackup(
   directory: string,
   source: AsyncIterable<Uint8Array>,
-  spare?: string,
+  spare?: readonly string[],
 ): Promise<{ readonly index: number; readonly sizeBytes: number }> {
   const opened = await openSnapshotFrames(source);
   if (opened === null) throw new Error('what was received is no backup');

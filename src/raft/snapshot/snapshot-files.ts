@@ -108,17 +108,21 @@ export async function* readFiles(
 
 /**
  * Writes announced files below `directory`; all synced when it resolves. What was there before goes,
- * but for the name to be spared.
+ * but for the names to be spared.
  */
 export async function writeFiles(
   directory: string,
   files: readonly SnapshotFile[],
-  { bytes, spare }: { readonly bytes: AsyncIterable<Uint8Array>; readonly spare?: string },
+  {
+    bytes,
+    spare,
+  }: { readonly bytes: AsyncIterable<Uint8Array>; readonly spare?: readonly string[] },
 ): Promise<void> {
   for (const { path } of files) checkPath(path);
   await mkdir(directory, { recursive: true });
   for (const name of await readdir(directory)) {
-    if (name !== spare) await rm(join(directory, name), { recursive: true, force: true });
+    if (spare?.includes(name) !== true)
+      await rm(join(directory, name), { recursive: true, force: true });
   }
   await mkdir(join(directory, SEGMENTS_DIRECTORY), { recursive: true });
   const pieces = bytes[Symbol.asyncIterator]();
