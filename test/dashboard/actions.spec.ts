@@ -290,6 +290,7 @@ function queueActions(scene: Scene): void {
     await dialog().waitFor({ state: 'detached' });
     const { json } = await broker.get('/api/v1/kv/queen.console/settings');
     expect(json.value.queues).toEqual({ other: { noReaderOk: true } });
+    scene.causes(404, '/api/v1/status/queues/absent');
     await scene.goto('/queues/absent');
     await scene.text('This queue does not exist').waitFor();
     await scene.goto('/queues/other');

@@ -18,11 +18,28 @@ export function openBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args, timeout: 60_000 });
 }
 
-/** A refused call is an answer, which the page shows; everything else on the console is a fault. */
-export function watchFaults(page: Page, faults: string[]): void {
+/** A call that came to nothing, as the console tells it. */
+export interface FailedCall {
+  /** Null: no answer at all. */
+  readonly status: number | null;
+  readonly path: string;
+}
+
+const FAILED_CALL = /^Failed to load resource: (?:the server responded with a status of (\d+))?/;
+
+/** Everything on the console is a fault, but for the failed calls that a test causes on purpose. */
+export function watchFaults(
+  page: Page,
+  faults: string[],
+  isCaused: (call: FailedCall) => boolean = () => false,
+): void {
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    const isRefusal = /Failed to load resource/.test(message.text());
-    if (message.type() === 'error' && !isRefusal) faults.push(message.text());
+    if (message.type() !== 'error') return;
+    const failed = FAILED_CALL.exec(message.text());
+    const { url } = message.location();
+    const path = URL.canParse(url) ? new URL(url).pathname : url;
+    const status = failed?.[1] === undefined ? null : Number(failed[1]);
+    if (failed === null || !isCaused({ status, path })) faults.push(`${message.text()} ${path}`);
   });
 }

@@ -176,6 +176,7 @@ function suite(scene: Scene): void {
 
   it('asks for a token when the broker wants one', async () => {
     const { broker, page } = scene;
+    scene.causes(401, '/api/v1/');
     await page.route('**/api/v1/**', (route) =>
       route.request().headers()['authorization'] === 'Bearer secret'
         ? route.continue()
@@ -195,6 +196,7 @@ function suite(scene: Scene): void {
     await broker.post('/api/v1/push', { items: [{ queue: 'kept', payload: 1 }] });
     await page.goto(`${broker.url}/queues`);
     await page.getByRole('link', { name: 'kept' }).waitFor();
+    scene.causes(null, '/api/v1/');
     await page.route('**/api/v1/**', (route) => route.abort());
     await button('Refresh').click();
     await page.getByText('Showing what loaded last').first().waitFor();

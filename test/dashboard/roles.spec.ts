@@ -52,6 +52,7 @@ function suite(scene: Scene): void {
 
   async function signIn(role: string): Promise<void> {
     const { page, broker } = scene;
+    scene.causes(401, '/auth/me');
     await page.goto(`${broker.url}/settings`);
     await page.evaluate('localStorage.clear()');
     await page.reload();
@@ -74,6 +75,7 @@ function suite(scene: Scene): void {
 
   it('shows nothing before it knows who looks, and asks again when the token is wrong', async () => {
     const { page, broker } = scene;
+    scene.causes(401, '/auth/me');
     await page.goto(`${broker.url}/queues`);
     await page.getByText('This broker asks for a token').waitFor();
     await page.getByRole('button', { name: 'Not now' }).click();

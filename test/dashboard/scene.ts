@@ -6,7 +6,7 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { findBuild } from '../../src/dashboard/dashboard-files.js';
 import { TestBroker } from '../support/broker.js';
-import { chromiumPath, openBrowser, watchFaults } from './browser.js';
+import { chromiumPath, openBrowser, watchFaults, type FailedCall } from './browser.js';
 
 const PATIENCE_MS = 30_000;
 
@@ -15,18 +15,33 @@ export class Scene {
   page!: Page;
   private browser: Browser | undefined;
   private readonly faults: string[] = [];
+  private caused: FailedCall[] = [];
 
   async open(executablePath: string, env: Readonly<Record<string, string>>): Promise<void> {
     this.broker = await TestBroker.start({ METRICS_FLUSH_MS: '1000', ...env });
     this.browser = await openBrowser(executablePath);
     this.page = await this.browser.newPage({ viewport: { width: 1280, height: 900 } });
     this.page.setDefaultTimeout(PATIENCE_MS);
-    watchFaults(this.page, this.faults);
+    watchFaults(this.page, this.faults, (call) =>
+      this.caused.some(({ status, path }) => status === call.status && call.path.startsWith(path)),
+    );
   }
 
   async close(): Promise<void> {
     await this.browser?.close();
     await this.broker?.stop();
+  }
+
+  /**
+   * Calls this test makes fail: with the status, or (null) without an answer. Those of paths that begin
+   * so are no faults until the next test begins; every other failed call is.
+   */
+  causes(status: number | null, path: string): void {
+    this.caused.push({ status, path });
+  }
+
+  beginTest(): void {
+    this.caused = [];
   }
 
   takeFaults(): string[] {
@@ -76,6 +91,7 @@ export function inBrowser(
     const scene = new Scene();
     beforeAll(() => scene.open(chromiumPath as string, env));
     afterAll(() => scene.close());
+    beforeEach(() => scene.beginTest());
     afterEach(() => expect(scene.takeFaults()).toEqual([]));
     tests(scene);
   });

@@ -69,6 +69,7 @@ function suite(scene: Scene): void {
   it.each(PAGES)('%s waits with a skeleton, not with numbers', async (path) => {
     const { page } = scene;
     const held: Route[] = [];
+    scene.causes(null, '/api/v1/');
     await page.route('**/api/v1/**', (route) => void held.push(route));
     await page.goto(scene.broker.url + path, { waitUntil: 'commit' });
     await page.getByRole('status', { name: 'Loading' }).first().waitFor();
@@ -79,6 +80,7 @@ function suite(scene: Scene): void {
 
   it.each(PAGES)('%s says that it could not load, and why', async (path, empty) => {
     const { page } = scene;
+    scene.causes(503, '/api/v1/');
     await page.route('**/api/v1/**', refuse(503, { error: 'a storm', code: 'timeout' }));
     await scene.goto(path);
     await page.getByText('Could not load').first().waitFor();
@@ -102,6 +104,7 @@ function suite(scene: Scene): void {
 
   it('says quietly what this broker does not serve', async () => {
     const { page } = scene;
+    scene.causes(404, '/api/v1/traces/');
     await page.route(
       '**/api/v1/traces/**',
       refuse(404, { error: 'not found', code: 'no_such_route' }),
@@ -117,6 +120,7 @@ function suite(scene: Scene): void {
 
   it('does not start when nobody can say who looks, and starts on a second try', async () => {
     const { page } = scene;
+    scene.causes(500, '/auth/me');
     await page.route('**/auth/me', refuse(500, { error: 'lost its mind' }));
     await scene.goto('/queues');
     await scene.heading('The dashboard cannot start').waitFor();
@@ -128,6 +132,7 @@ function suite(scene: Scene): void {
 
   it('says how long a refusal for load asks to wait', async () => {
     const { page } = scene;
+    scene.causes(429, '/api/v1/push');
     await page.route(
       '**/api/v1/push',
       refuse(429, { error: 'too much', code: 'overloaded' }, { 'retry-after': '3' }),

@@ -54,12 +54,16 @@ export const router = createRouter({
   ],
 });
 
-/** Says so when the role does not. Nobody known yet: the page itself stays away. */
-export function isAllowed({ meta }: Pick<RouteLocation, 'meta'>): boolean {
-  const { needs, title } = meta;
-  if (identity.value === null || needs === undefined || can(needs as Capability)) return true;
-  toast(`${String(title)}: your role does not allow it`, 'failed');
-  return false;
+/** Nobody known yet: the gate keeps the page away. */
+export function mayShow({ meta }: Pick<RouteLocation, 'meta'>): boolean {
+  return identity.value === null || meta.needs === undefined || can(meta.needs as Capability);
+}
+
+/** Says so when the role does not. */
+export function isAllowed(route: Pick<RouteLocation, 'meta'>): boolean {
+  const isShown = mayShow(route);
+  if (!isShown) toast(`${String(route.meta.title)}: your role does not allow it`, 'failed');
+  return isShown;
 }
 
 router.beforeEach(async (to) => {
