@@ -5,6 +5,7 @@
 import type { Mutant } from './mutant.js';
 
 const PARTS = 'src/raft/group/cluster/parts.spec';
+const STABLE_LOG = 'src/raft/group/cluster/stable-log.spec';
 const SHARED = 'src/raft/group/parts.spec';
 const CLUSTER = 'src/raft/group/cluster/cluster-group.spec';
 const LEASES = 'src/machine/apply/claim.spec';
@@ -60,7 +61,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     file: 'raft/group/cluster/stable-log.ts',
     find: '    return this.wal.lastIndex;\n',
     replace: '    return this.wal.hardState.commit;\n',
-    killedBy: [PARTS],
+    killedBy: [STABLE_LOG],
   },
   {
     name: 'applying uncommitted entries',
@@ -123,7 +124,7 @@ export const GROUP_MUTANTS: readonly Mutant[] = [
     file: 'raft/group/cluster/stable-log.ts',
     find: 'return entry?.term === this.wal.termAt(logIndex(index)) ? entry : undefined;',
     replace: 'return entry;',
-    killedBy: [PARTS],
+    killedBy: [STABLE_LOG],
   },
   {
     name: 'empty answered without a quorum',
