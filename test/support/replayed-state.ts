@@ -36,6 +36,7 @@ export async function replayedState(directory: string, at = 0): Promise<Replayed
       applied: (entry) => {
         if (entry.index === at) digestAt = digest();
       },
+      isGranting: () => false,
       applyFailed: (_, error) => throwIt(error),
       failed: throwIt,
     },

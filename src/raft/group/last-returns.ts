@@ -1,7 +1,7 @@
 /**
- * The last moments of a group whose read met damage. The pop that read had its grant committed already,
- * one that commits on delivery even its position: it is handed back before the group stops, else its
- * messages would be lost to the consumer (cluster.md §7.7, F3). Bounded: then the group stops anyway.
+ * The last moments of a group whose log met damage. A pop may have its grant committed already, one that
+ * commits on delivery even its position: it gets its messages, or is handed back, before the group stops,
+ * else its messages would be lost to the consumer (cluster.md §7.7, F3). Bounded: then the group stops anyway.
  */
 import type { GroupLog } from './ports.js';
 
@@ -10,9 +10,29 @@ const LIMIT_MS = 1_000;
 
 export class LastReturns {
   private readonly open = new Set<Promise<void>>();
+  private reads = 0;
   private ending = false;
 
-  constructor(private readonly log: Pick<GroupLog, 'warn'>) {}
+  /** `isGranting`: claims are on their way whose pops have not begun to read. */
+  constructor(
+    private readonly log: Pick<GroupLog, 'warn'>,
+    private readonly isGranting: () => boolean,
+  ) {}
+
+  /** No pop is taken any more. */
+  get isEnding(): boolean {
+    return this.ending;
+  }
+
+  /** A read of messages; its failure is followed by a return. */
+  async reading<T>(read: () => Promise<T>): Promise<T> {
+    this.reads += 1;
+    try {
+      return await read();
+    } finally {
+      this.reads -= 1;
+    }
+  }
 
   /** The command that hands a grant back is on its way. */
   track(sent: Promise<unknown>): void {
@@ -27,13 +47,14 @@ export class LastReturns {
     void returned.then(() => this.open.delete(returned));
   }
 
-  /** Calls `stop` once nothing is being handed back any more. The first caller counts. */
+  /** Calls `stop` once nothing is granted, read or handed back any more. The first caller counts. */
   end(stop: () => void): void {
     if (this.ending) return;
     this.ending = true;
     const untilMs = performance.now() + LIMIT_MS;
     const look = (): void => {
-      if (this.open.size === 0 || performance.now() >= untilMs) stop();
+      const isQuiet = this.open.size === 0 && this.reads === 0 && !this.isGranting();
+      if (isQuiet || performance.now() >= untilMs) stop();
       else setTimeout(look, STEP_MS);
     };
     // Whoever waits for the read hears of its failure first.

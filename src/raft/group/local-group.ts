@@ -36,6 +36,7 @@ import type { CoordinatorPort, DispatcherPort, LogEntry } from './ports.js';
 import { ReadBarrier } from './read-barrier.js';
 import { loadColumns, replayLog } from './recovery.js';
 import { StateSide, type StateSideParts } from './state-side.js';
+import { isDamage } from './log-errors.js';
 
 const TWO_32 = 0x1_0000_0000;
 
@@ -113,6 +114,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
         nowMicros: () => this.nowMicros(),
         applied: (entry) => this.afterApply(entry),
         applyFailed: (entry, error) => this.applyFailed(entry, error),
+        isGranting: () => this.intake.waitingProposals > 0,
         failed: (error) => this.poison(localFailure(error, this.state.appliedIndex)),
       },
     );
@@ -171,9 +173,10 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     return this.currentTerm;
   }
 
-  /** The store met damage while it served: nothing more is served. */
+  /** Store or log met damage while it served: nothing more is served. */
   damaged(error: Error): void {
-    this.poison(localFailure(error, this.status().applied));
+    if (isDamage(error)) this.state.logDamaged(error);
+    else this.poison(localFailure(error, this.status().applied));
   }
 
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
@@ -189,7 +192,8 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
   }
 
   pop(request: PopRequest, options: CallOptions): Promise<PopAnswer> {
-    if (this.role !== 'leader') return Promise.reject(new QueenError('retry'));
+    if (this.role !== 'leader' || this.state.returns.isEnding)
+      return Promise.reject(new QueenError('retry'));
     return this.desk.pop(this.dispatcher, request, options);
   }
 

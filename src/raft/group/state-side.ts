@@ -56,6 +56,8 @@ export interface StateSideHooks {
   nowMicros(): number;
   applied(entry: LogEntry): void;
   applyFailed(entry: LogEntry, error: unknown): void;
+  /** Claims are on their way to the log. */
+  isGranting(): boolean;
   /** Store, log or stored bytes are damaged or cannot be written. */
   failed(error: unknown): void;
 }
@@ -74,12 +76,12 @@ export class StateSide {
 
   constructor(
     private readonly parts: StateSideParts,
-    hooks: StateSideHooks,
+    private readonly hooks: StateSideHooks,
   ) {
     const { machine, rows, store, ids, wal, clock } = parts;
     const nowMs = (): number => clock.monotonicMicros() / 1000;
     const timed = parts.stages === undefined ? {} : { stages: parts.stages };
-    this.returns = new LastReturns(parts.log);
+    this.returns = new LastReturns(parts.log, () => hooks.isGranting());
     this.pins = parts.pins ?? new ReadPins();
     this.tables = machine.tables;
     this.events = new EventHub(parts.log);
@@ -101,7 +103,7 @@ export class StateSide {
         : {
             collecting: {
               ...{ retired, store, pins: this.pins, nowMs, options },
-              damaged: (error) => hooks.failed(error),
+              damaged: (error) => this.logDamaged(error),
             },
           }),
     });
@@ -122,7 +124,7 @@ export class StateSide {
     this.resolver = new IdResolver(finder, ids);
     this.reader = new MessageReader({
       ...{ finder, appends, tail: this.tail, wal, pins: this.pins, cipher: parts.cipher ?? null },
-      damaged: (error) => this.returns.end(() => hooks.failed(error)),
+      damaged: (error) => this.logDamaged(error),
     });
   }
 
@@ -135,6 +137,11 @@ export class StateSide {
     this.apply.push(entries);
   }
 
+  /** Bytes of the log are damaged: the group stops when its last pops are answered or handed back. */
+  logDamaged(error: unknown): void {
+    this.returns.end(() => this.hooks.failed(error));
+  }
+
   view(): Promise<GroupView> {
     const { machine, rows } = this.parts;
     machine.machine.flushDirtyRows();
@@ -144,7 +151,9 @@ export class StateSide {
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
     const place = this.placeOf(partitionId);
     if (place === undefined) return Promise.resolve([]);
-    return this.reader.read(place, Math.max(first, place.logStart), last);
+    return this.returns.reading(() =>
+      this.reader.read(place, Math.max(first, place.logStart), last),
+    );
   }
 
   readRecord(place: RecordPlace): Promise<Uint8Array> {

@@ -127,6 +127,7 @@ class Replay {
         applied: (entry) => {
           if (entry.index === options.at) this.at = this.moment();
         },
+        isGranting: () => false,
         applyFailed: (entry, error) => failed(atEntry(entry, error)),
         failed,
       },

@@ -95,7 +95,13 @@ export class DamageScene {
   /** It starts, a read meets the damage, nothing is served any more; the reason names the file. */
   async expectStoppedByRead(text: RegExp): Promise<void> {
     this.start();
-    await this.cluster.ready(1);
+    const { cluster } = this;
+    // On a busy machine the collector may meet the damage before anybody reads.
+    const ready = async (): Promise<boolean> => {
+      const health = await cluster.health(1);
+      return health?.status === 200 || (health?.apply.failure ?? null) !== null;
+    };
+    await cluster.until(ready, { withinMs: ENDED_MS, what: 'the node to serve, or to stop' });
     expect(await this.messages.readAll(1)).toBeNull();
     await this.messages.expectStopped(1);
     expect(this.log).toMatch(text);

@@ -39,6 +39,7 @@ import type { RoleChange } from './member-role.js';
 import { MEMBERSHIP_QUESTION } from './membership-desk.js';
 import { peerHandlers } from './peer-desk.js';
 import type { PeerChannel } from './peer-port.js';
+import { isDamage } from '../log-errors.js';
 
 const VIEW_EVERY_SWEEPS = 2;
 /** A grant is handed back for as long as its lease runs, at least and at most this long. */
@@ -143,7 +144,8 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   }
 
   damaged(error: Error): void {
-    this.stateFailed(error);
+    if (isDamage(error)) this.own.state.logDamaged(error);
+    else this.stateFailed(error);
   }
 
   submit(command: PreparedCommand, options: CallOptions): Promise<Outcome> {
@@ -159,7 +161,8 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   }
 
   pop(request: PopRequest, options: CallOptions): Promise<PopAnswer> {
-    if (this.stopped) return Promise.reject(new QueenError('retry'));
+    if (this.stopped || this.own.state.returns.isEnding)
+      return Promise.reject(new QueenError('retry'));
     return this.whenLed(options, () => this.own.pops.pop(request, options));
   }
 

@@ -226,6 +226,7 @@ export class ClusterWiring {
         nowMicros: () => host.nowMicros(),
         applied: (entry) => host.applied(entry),
         applyFailed: (entry, error) => host.applyFailed(entry, error),
+        isGranting: () => this.intake.waitingProposals > 0,
         failed: (error) => host.stateFailed(error),
       },
     );

@@ -1,0 +1,70 @@
+/** How a group whose log met damage ends: when nobody is owed messages any more, or after a second. */
+import { LastReturns } from './last-returns.js';
+
+const nothing = { warn: () => undefined };
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+function gate(): { readonly promise: Promise<void>; open(error?: Error): void } {
+  let settle: (error?: Error) => void = () => undefined;
+  const promise = new Promise<void>((resolve, reject) => {
+    settle = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  return { promise, open: (error) => settle(error) };
+}
+
+/** Ends, and resolves when it stopped. */
+function ended(returns: LastReturns): { readonly stopped: Promise<void>; isStopped(): boolean } {
+  let isStopped = false;
+  const stopped = new Promise<void>((resolve) => {
+    returns.end(() => {
+      isStopped = true;
+      resolve();
+    });
+  });
+  return { stopped, isStopped: () => isStopped };
+}
+
+describe('the last returns of a group', () => {
+  it('take no pop from the moment of the damage on', () => {
+    const returns = new LastReturns(nothing, () => false);
+    expect(returns.isEnding).toBe(false);
+    ended(returns);
+    expect(returns.isEnding).toBe(true);
+  });
+
+  it('wait for a read, and for what its failure hands back', async () => {
+    const returns = new LastReturns(nothing, () => false);
+    const [read, sent] = [gate(), gate()];
+    const answered = returns.reading(() => read.promise).catch(() => returns.track(sent.promise));
+    const end = ended(returns);
+    await pause(100);
+    expect(end.isStopped()).toBe(false);
+    read.open(new Error('damaged'));
+    await answered;
+    await pause(100);
+    expect(end.isStopped()).toBe(false);
+    sent.open();
+    await end.stopped;
+  });
+
+  it('wait for a claim whose pop has not begun to read', async () => {
+    let isGranting = true;
+    const returns = new LastReturns(nothing, () => isGranting);
+    const end = ended(returns);
+    await pause(100);
+    expect(end.isStopped()).toBe(false);
+    isGranting = false;
+    await end.stopped;
+  });
+
+  it('do not wait for ever, and stop once', async () => {
+    const returns = new LastReturns(nothing, () => true);
+    const stops: string[] = [];
+    returns.end(() => stops.push('first'));
+    returns.end(() => stops.push('second'));
+    const end = performance.now() + 20_000;
+    while (stops.length === 0 && performance.now() < end) await pause(20);
+    await pause(100);
+    expect(stops).toEqual(['first']);
+  });
+});
