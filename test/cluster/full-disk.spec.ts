@@ -96,7 +96,7 @@ it.each(cases)('a %s: 507, stopped at 100 %%, back with space', async (role) => 
   expect(put).toMatchObject({ status: 507, code: 'storage_full' });
   await expectServes(id);
   expect(cluster.node(id).log).toMatch(/raft storage pressure changed.*full=true/);
-  const before = (await cluster.health(id))?.applied ?? 0;
+  const before = (await cluster.health(id, 30_000))?.applied ?? 0;
   const [other = 0] = scene.others(id);
   expect((await push(other)).status).toBe(201);
   ledger.start();
@@ -108,7 +108,7 @@ it.each(cases)('a %s: 507, stopped at 100 %%, back with space', async (role) => 
       what: 'entries of other nodes to arrive on the full one',
     },
   );
-  expect((await cluster.health(id))?.status).toBe(200);
+  expect((await cluster.health(id, 30_000))?.status).toBe(200);
 
   // Space returns.
   disk.empty();
@@ -121,8 +121,8 @@ it.each(cases)('a %s: 507, stopped at 100 %%, back with space', async (role) => 
     withinMs: WITHIN_MS,
     what: 'the node to stop at 100 %',
   });
-  expect((await cluster.health(id))?.status).toBe(503);
-  expect((await cluster.health(id))?.apply.failure).toMatchObject({
+  expect((await cluster.health(id, 30_000))?.status).toBe(503);
+  expect((await cluster.health(id, 30_000))?.apply.failure).toMatchObject({
     class: 'NODE-LOCAL',
     error: expect.stringMatching(/ENOSPC|[Nn]o space left/) as string,
   });

@@ -20,7 +20,7 @@ describe('what every node tells', () => {
   beforeAll(async () => {
     cluster = await ClusterProcesses.start({
       // A busy machine alone makes nobody stand for election.
-      env: { METRICS_FLUSH_MS: '1000', QUEEN_RAFT_ELECTION_MS: '5000' },
+      env: { METRICS_FLUSH_MS: '1000', QUEEN_RAFT_ELECTION_MS: '3000' },
     });
     calls = new Calls(cluster);
     await cluster.leader();

@@ -127,7 +127,7 @@ it('passes over an entry of group 2, which the line names with its group', async
   const setting = `g2/${failure?.index}:${failure?.digest}`;
   for (const id of stopped) {
     expect(cluster.node(id).log).toContain(`QUEEN_RAFT_APPLY_SKIP=${setting}`);
-    expect((await cluster.health(id))?.status).toBe(503);
+    expect((await cluster.health(id, 30_000))?.status).toBe(503);
   }
   // The other groups go on.
   expect((await send(stopped[0] ?? 0, 0, ['GET', '/api/v1/kv/any/key'])).status).toBe(200);

@@ -14,7 +14,7 @@ describe('the raft view', () => {
 
   beforeAll(async () => {
     // A busy machine alone makes nobody stand for election.
-    cluster = await ClusterProcesses.start({ env: { QUEEN_RAFT_ELECTION_MS: '5000' } });
+    cluster = await ClusterProcesses.start({ env: { QUEEN_RAFT_ELECTION_MS: '3000' } });
     calls = new Calls(cluster);
     await cluster.leader();
   });

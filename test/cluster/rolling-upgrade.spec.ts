@@ -170,7 +170,7 @@ it('finds a build that changed a verdict without the gate, by its digest', async
       withinMs: 180_000,
       what: 'the node of the wrong build to stop',
     });
-    const failure = (await cluster.health(id))?.apply.failure;
+    const failure = (await cluster.health(id, 30_000))?.apply.failure;
     process.stdout.write(`changed verdict: node ${id} stopped: ${JSON.stringify(failure)}\n`);
     expect(failure?.error).toMatch(/the state at index \d+ differs from that of a majority/);
     const rest = cluster.ids.filter((one) => one !== id);

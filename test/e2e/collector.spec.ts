@@ -75,6 +75,8 @@ it('stays bounded however much passes through', async () => {
   }
   expect(peak).toBeLessThanOrEqual(4 * SEGMENT_BYTES);
   await broker.restart();
+  await eventually(async () => ((await calls.depth(queue)).pending === 0 ? true : null));
+  await calls.configure(queue, { maxWaitTimeSeconds: 0 });
   await calls.push(queue, 'after');
   expect(messagesOf(await calls.pop(queue, { batch: 10 })).map((m) => m.transactionId)).toEqual([
     'after',
@@ -153,8 +155,9 @@ it('seals a segment by its age, so that a log which fills slowly is freed too', 
   const slow = { ...ENV, QUEEN_RAFT_SEGMENT_BYTES: String(64 * SEGMENT_BYTES) };
   await broker.restart({ ...slow, QUEEN_QLOG_SEAL_AGE_S: '1' });
   const queue = freshQueue();
-  await calls.configure(queue, { maxWaitTimeSeconds: 1, dedupWindowSeconds: 0 });
+  await calls.configure(queue, { dedupWindowSeconds: 0 });
   await fill(queue, 3);
   expect(logBytes()).toBeGreaterThan(2.5 * SEGMENT_BYTES);
+  await calls.configure(queue, { maxWaitTimeSeconds: 1, dedupWindowSeconds: 0 });
   await shrinksTo(SEGMENT_BYTES);
 });

@@ -1,6 +1,6 @@
 /** Retention over HTTP (messages.md §2.9): each rule, readers below the start, recognition, restart. */
 import { TestBroker } from '../support/broker.js';
-import { Calls, eventually, freshQueue, idsOf, messagesOf } from './calls.js';
+import { Calls, eventually, freshQueue, idsOf, messagesOf, unhurried } from './calls.js';
 
 const ENV = { RETENTION_INTERVAL: '20' };
 
@@ -31,13 +31,17 @@ describe('rules', () => {
     ['retentionSeconds', { retentionEnabled: true, retentionSeconds: 1 }],
     ['maxWaitTimeSeconds without the switch', { maxWaitTimeSeconds: 1 }],
   ])('%s removes consumed and unconsumed messages alike', async (_, options) => {
-    const queue = freshQueue();
-    await calls.configure(queue, options);
-    await calls.push(queue, 'a', 'b');
-    await startsAt(queue, 2);
-    expect(idsOf(await calls.pop(queue, { batch: 10 }))).toEqual([]);
-    await calls.push(queue, 'c');
-    expect(idsOf(await calls.pop(queue, { batch: 10 }))).toEqual(['c']);
+    await unhurried(async (timely) => {
+      const queue = freshQueue();
+      await calls.configure(queue, options);
+      await calls.push(queue, 'a', 'b');
+      await startsAt(queue, 2);
+      expect(idsOf(await calls.pop(queue, { batch: 10 }))).toEqual([]);
+      await timely(1_000, async () => {
+        await calls.push(queue, 'c');
+        expect(idsOf(await calls.pop(queue, { batch: 10 }))).toEqual(['c']);
+      });
+    });
   });
 
   it('retentionSeconds without retentionEnabled removes nothing', async () => {
@@ -53,13 +57,13 @@ describe('rules', () => {
 
   it('completedRetentionSeconds removes what every group and queue mode settled', async () => {
     const queue = freshQueue();
-    await calls.configure(queue, { retentionEnabled: true, completedRetentionSeconds: 1 });
     for (const id of ['a', 'b', 'c']) await calls.push(queue, id);
     const all = { consumerGroup: 'g', subscriptionMode: 'all', batch: 10 };
     const [first] = messagesOf(await calls.pop(queue, all));
     await calls.ack(first!, 'g', 'a', 'b', 'c');
     const [head] = messagesOf(await calls.pop(queue, { batch: 2 }));
     await calls.ack(head!, undefined, 'a', 'b');
+    await calls.configure(queue, { retentionEnabled: true, completedRetentionSeconds: 1 });
     await startsAt(queue, 2);
     expect((await fetchFrom(queue, 2)).records).toHaveLength(1);
     expect(idsOf(await calls.pop(queue, { batch: 10 }))).toEqual(['c']);
@@ -153,15 +157,16 @@ describe('below the start', () => {
 describe('a lease over messages that go', () => {
   it('is acked without an error, and the cursor is past them', async () => {
     const queue = freshQueue();
-    await calls.configure(queue, { maxWaitTimeSeconds: 1 });
     await calls.push(queue, 'a', 'b');
     const [first] = messagesOf(
       await calls.pop(queue, { batch: 10, consumerGroup: 'g', subscriptionMode: 'all' }),
     );
+    await calls.configure(queue, { maxWaitTimeSeconds: 1 });
     await startsAt(queue, 2);
     const rows = await calls.ack(first!, 'g', 'a', { id: 'b', status: 'dlq', error: 'late' });
     expect(rows.map((row) => row.success)).toEqual([true, true]);
     expect((await broker.get(`/api/v1/dlq?queue=${queue}`)).json.messages).toEqual([]);
+    await calls.configure(queue, { maxWaitTimeSeconds: 0 });
     await calls.push(queue, 'c');
     const next = await calls.pop(queue, { batch: 10, consumerGroup: 'g' });
     expect(idsOf(next)).toEqual(['c']);

@@ -105,7 +105,7 @@ export class DamageScene {
     expect(await this.messages.readAll(1)).toBeNull();
     await this.messages.expectStopped(1);
     expect(this.log).toMatch(text);
-    expect((await this.cluster.health(1))?.apply.failure?.error).toMatch(text);
+    expect((await this.cluster.health(1, 30_000))?.apply.failure?.error).toMatch(text);
     expect(this.cluster.node(1).isRunning).toBe(true);
   }
 
