@@ -65,6 +65,7 @@ export class ConsumerLane implements WaitingPlace {
   lastUsedMs = 0;
   /** Rises with `restart`: what was looked up before is void. */
   generation = 0;
+  private hasLanded = false;
   private scanSlot = -1;
   private scanStarted = false;
   private readonly scratch = newInspection();
@@ -232,8 +233,19 @@ export class ConsumerLane implements WaitingPlace {
   landed(slot: number): void {
     this.inFlight.delete(slot);
     this.committing.delete(slot);
-    this.returning.delete(slot);
-    if (this.pinned.has(slot)) this.pinnedReady.add(slot);
+    const list = this.pinned.get(slot);
+    if (this.returning.delete(slot)) {
+      this.hasLanded = true;
+      list?.forEach((pop) => (pop.timesEmpty += 1));
+    }
+    if (list !== undefined) this.pinnedReady.add(slot);
+  }
+
+  /** Whether any slot came back with messages left since this was asked last. */
+  takeLanded(): boolean {
+    const { hasLanded } = this;
+    this.hasLanded = false;
+    return hasLanded;
   }
 
   /** A pinned pop is on its way to a claim, or settled. */
@@ -261,7 +273,9 @@ export class ConsumerLane implements WaitingPlace {
 
   /**
    * First contact of an unregistered group that wants new messages only: the tail of this moment is
-   * where it starts, also for its later pops, until a cursor or a registration says otherwise.
+   * where it starts, also for its later pops, until a cursor or a registration says otherwise. Mostly
+   * the contact has committed its start as a cursor before the pop comes here, and nothing is left to do;
+   * this is for a pop whose group or partition was deleted in between, which would get all there is.
    */
   seedAtTail(slot: number, pop: WaitingPop): void {
     const { partitions, cursors } = this.tables;

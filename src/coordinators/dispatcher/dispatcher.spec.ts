@@ -117,6 +117,27 @@ describe('dispatcher', () => {
       expect(pops[2]!.answer).toMatchObject(EMPTY);
     });
 
+    it.each([
+      ['queue-wide', auto],
+      ['pinned', { ...auto, scope: 'partition', partition: 'a' } as const],
+    ])('%s ones stay however busy the queue is meanwhile', async (_what, request) => {
+      host.hold = true;
+      host.push('a', 2);
+      const pops = [host.pop(request), host.pop(request)];
+      await host.settle();
+      // Each makes the dispatcher look at the queue again; no claim lands.
+      for (let n = 0; n < 300; n += 1) {
+        host.configure({ delayedProcessing: 0, leaseTime: 10 + n });
+        await host.settle(2);
+      }
+      expect(pops[1]!.answer).toBeNull();
+      host.applyClaims();
+      await host.settle();
+      host.applyClaims();
+      await host.settle();
+      expect(pops.map((pop) => rangesOf(host, pop))).toEqual([['a 0-0'], ['a 1-1']]);
+    });
+
     it('are empty at once when it takes everything', async () => {
       host.hold = true;
       host.push('a');

@@ -32,8 +32,12 @@ import { WaitingPop } from './waiting-pop.js';
 
 /** Partitions judged by scans before the loop gets a turn. */
 const SCAN_SLICE = 2_000;
-/** Partitions judged at once for a pop that comes before the scan is through. */
-const FIRST_LOOK = 256;
+/**
+ * Partitions judged at once for a pop that comes before the scan is through: enough that most queues are
+ * known whole with their first pop, so that a pop that does not wait need not wait for a turn of the
+ * loop, and an eighth of a slice, so that a pop adds little to its turn.
+ */
+const FIRST_LOOK = SCAN_SLICE / 8;
 /** Most grants one claim command carries, and one turn of the loop makes. */
 const MAX_GRANTS_PER_CLAIM = 1_024;
 const IDLE_CHECK_MS = 1_000;

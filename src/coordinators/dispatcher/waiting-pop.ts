@@ -46,7 +46,7 @@ export class WaitingPop implements WheelEntry<WaitingPop> {
   settled = false;
   /** A claim for it is on its way: the claim's outcome answers it, not the deadline. */
   claiming = false;
-  /** Times it found nothing and stayed although it does not wait. */
+  /** Claims that landed and left it nothing while it stayed although it does not wait. */
   timesEmpty = 0;
   /** It came before its partition existed, so nothing in there is old to it. */
   sawNoPartition = false;
