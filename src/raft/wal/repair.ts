@@ -165,7 +165,7 @@ class Repair {
     if (retires && next.last > this.options.durableIndex) {
       throw new Error(
         `the member let go of entries up to ${next.last}, this node needs all after ` +
-          `${this.options.durableIndex}`,
+          `${this.options.durableIndex}: only a replaced node gets on from here`,
       );
     }
     const rows = this.manifest.segments.map((row): SegmentRow => {

@@ -177,7 +177,11 @@ describe('a member that let go of entries', () => {
     const { path = '', last = 0, sequence = 0 } = chosen ?? {};
     const refused = damagedPort(path, 'delete', 0);
     const before = refused.paths();
-    await expect(repair(refused, [member(told)], last - 1)).rejects.toThrow('let go of entries');
+    const refusing = repair(refused, [member(told)], last - 1);
+    await expect(refusing).rejects.toThrow('let go of entries');
+    // The line of the boot names file and cure.
+    await expect(refusing).rejects.toThrow(path);
+    await expect(refusing).rejects.toThrow('empty its data directory and add it again');
     expect(refused.paths()).toEqual(before);
     const port = damagedPort(path, 'delete', 0);
     await repair(port, [member(told)], last);
