@@ -119,6 +119,8 @@ export const NAMESPACES_REFUSALS = [
   new StateRefusal('payload_too_large', { reason: 'too_large' }),
 ];
 
+export const LIST_REFUSALS = [...READ_REFUSALS, badKv('kv_bad_body')];
+
 export const WRITE_REFUSALS = [
   ...READ_REFUSALS,
   badKv('kv_bad_body'),

@@ -5,12 +5,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../auth/access.js';
 import { ApiAnswer, ApiRefusals, ApiTenant, stateShapes } from '../docs-api/index.js';
 import { sendJsonBytes } from '../http/answers.js';
-import { jsonObjectBody } from '../http/json-body.js';
 import { Tenancy } from '../tenancy/tenant.js';
 import * as examples from './examples.js';
 import { KvListDto, KvNamespacesDto, KvPageDto } from './kv.dto.js';
 import { KvConsoleService } from './kv-console.service.js';
-import { refuseQuery } from './kv-path.js';
+import { listBody, refuseQuery } from './kv-path.js';
 
 @ApiTags('kv')
 @ApiTenant()
@@ -52,13 +51,13 @@ export class KvConsoleController {
     examples: examples.LIST_ANSWERS,
   })
   @ApiRefusals({
-    codes: ['bad_body'],
+    codes: [],
     readsBody: true,
-    shapes: stateShapes(examples.READ_REFUSALS),
+    shapes: stateShapes(examples.LIST_REFUSALS),
   })
   async list(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const tenant = this.tenancy.of(request);
     refuseQuery(request);
-    sendJsonBytes(reply, 200, await this.console.list(tenant, jsonObjectBody(request)));
+    sendJsonBytes(reply, 200, await this.console.list(tenant, listBody(request)));
   }
 }

@@ -1,9 +1,11 @@
 /**
  * What a path route says as an operation (state.md §1.4): namespace and key stand in the path and
- * nowhere else, the body has the rest.
+ * nowhere else, the body has the rest. And the body of a listing.
  */
 import type { FastifyRequest } from 'fastify';
+import { QueenError } from '../common/errors.js';
 import { bodyBytes } from '../http/fastify-setup.js';
+import { jsonObjectBody, type JsonObject } from '../http/json-body.js';
 import { rawText, scanObject } from '../preparation/kv/kv-scan.js';
 import type { RawOperation, RawValue } from '../preparation/kv/kv-scan.js';
 import { badKv } from '../preparation/kv/kv-validate.js';
@@ -15,6 +17,16 @@ const DELETE_FIELDS = ['expect', 'required'];
 export function refuseQuery(request: FastifyRequest): void {
   const query = request.url.split('?', 2)[1] ?? '';
   if (query !== '') throw badKv('kv_no_query_string', 'this route takes no query string');
+}
+
+/** The body of a listing; what is wrong with it is told in this family's envelope. */
+export function listBody(request: FastifyRequest): JsonObject {
+  try {
+    return jsonObjectBody(request);
+  } catch (error) {
+    if (!(error instanceof QueenError) || error.code !== 'bad_body') throw error;
+    throw badKv('kv_bad_body', error.message);
+  }
 }
 
 export function getOperation(request: FastifyRequest): RawOperation {

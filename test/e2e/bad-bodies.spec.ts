@@ -69,6 +69,33 @@ describe('bad bodies', () => {
     },
   );
 
+  const state = (code: string) => ({
+    error: `${code}_bad_request`,
+    reason: `${code}_bad_body`,
+    detail: expect.any(String),
+  });
+  const ephemeral = { error: expect.any(String), code: 'ephemeral_bad_request' };
+
+  it.each([
+    ['POST', '/api/v1/kv', state('kv')],
+    ['PUT', '/api/v1/kv/n/k', state('kv')],
+    ['POST', '/api/v1/resources/kv/list', state('kv')],
+    ['POST', '/api/v1/timers', state('timers')],
+    ['POST', '/api/v1/locks', state('locks')],
+    ...['push', 'ack', 'configure', 'reset'].map(
+      (verb) => ['POST', `/api/v1/ephemeral/${verb}`, ephemeral] as const,
+    ),
+  ])('%s %s tells of a body that is no object in its own envelope', async (method, path, due) => {
+    for (const body of ['', ' ', '{', '7', 'null', '"x"', '{}x', '{"a":1,}', '\ufeff{}']) {
+      const { status, json } = await broker.send(method, path, body);
+      expect([body, status, json]).toEqual([body, 400, due]);
+    }
+    for (const bytes of [[0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d], [0x80]]) {
+      const { status, json } = await broker.send(method, path, Uint8Array.from(bytes));
+      expect([bytes, status, json]).toEqual([bytes, 400, due]);
+    }
+  });
+
   it.each([
     ['lone continuation', [0x80]],
     ['overlong slash', [0xc0, 0xaf]],
