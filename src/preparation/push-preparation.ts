@@ -23,8 +23,14 @@ const NO_REPEATS = new Int32Array(0);
  */
 export type FirstOf = Int32Array;
 
-/** The refusal of the whole request, in item order: names where their target is first named, then ids. */
-export function refusalOf(scan: PushScan): QueenError | null {
+/**
+ * The refusal of the whole request, in item order: names where their target is first named, then ids.
+ * `placeOf` says where an item stands in the body.
+ */
+export function refusalOf(
+  scan: PushScan,
+  placeOf = (item: number): string => `items[${item}]`,
+): QueenError | null {
   let checked = 0;
   for (let i = 0; i < scan.count; i += 1) {
     const target = scan.targetOf[i] ?? 0;
@@ -37,7 +43,7 @@ export function refusalOf(scan: PushScan): QueenError | null {
     if ((scan.idEnds[i] ?? 0) - (scan.idStarts[i] ?? 0) <= MAX_TRANSACTION_ID_BYTES) continue;
     return new QueenError(
       'bad_request',
-      `items[${i}].transactionId is longer than ${MAX_TRANSACTION_ID_BYTES} bytes`,
+      `${placeOf(i)}.transactionId is longer than ${MAX_TRANSACTION_ID_BYTES} bytes`,
     );
   }
   return null;

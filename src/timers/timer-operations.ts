@@ -59,13 +59,16 @@ export interface EdgeOperation {
   readonly payload: Uint8Array | null;
 }
 
-/** Throws StateRefusal: the first wrong operation decides. */
-export function checkEdge(operations: readonly unknown[], limits: EdgeLimits): EdgeOperation[] {
-  return operations.map((value, i) => edgeOperation(value, i, limits));
+/** Throws StateRefusal: the first wrong operation decides; texts place it in the array `field`. */
+export function checkEdge(
+  operations: readonly unknown[],
+  limits: EdgeLimits,
+  field = 'operations',
+): EdgeOperation[] {
+  return operations.map((value, i) => edgeOperation(value, `${field}[${i}]`, limits));
 }
 
-function edgeOperation(value: unknown, index: number, limits: EdgeLimits): EdgeOperation {
-  const at = `operations[${index}]`;
+function edgeOperation(value: unknown, at: string, limits: EdgeLimits): EdgeOperation {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw badRequest('timers_bad_op', `${at} is not an object`);
   }
@@ -108,10 +111,11 @@ function edgePayload(value: unknown, at: string, { maxPayloadBytes }: EdgeLimits
 export function readOperations(
   edge: readonly EdgeOperation[],
   { maxPayloadBytes }: Pick<EdgeLimits, 'maxPayloadBytes'>,
+  field = 'operations',
 ): TimerOperation[] {
   const seen = new Set<string>();
   return edge.map((one, i) => {
-    const at = `operations[${i}]`;
+    const at = `${field}[${i}]`;
     const operation = readOperation(one, at, maxPayloadBytes);
     const name = JSON.stringify([operation.queue, operation.timerKey]);
     if (seen.has(name)) throw badText(`${at} names a timer that the call names already`);

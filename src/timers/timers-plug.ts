@@ -64,7 +64,8 @@ export class TimersPlug implements TransactionPlug, OnModuleInit {
     const { entryMaxBytes } = this.config.planner;
     const none = { maxPayloadBytes: Infinity, maxHorizonSeconds: Infinity };
     try {
-      return readOperations(checkEdge(values, none), { maxPayloadBytes: entryMaxBytes });
+      const edge = checkEdge(values, none, this.field);
+      return readOperations(edge, { maxPayloadBytes: entryMaxBytes }, this.field);
     } catch (error) {
       if (!(error instanceof StateRefusal)) throw error;
       const reason = isServerOwned(error) ? 'timers_server_owned_field' : 'bad_request';

@@ -9,7 +9,8 @@ import { fieldName } from '../common/json/body-refusal.js';
 import { JsonCursor } from '../common/json/json-cursor.js';
 import { failureText, KIND_ARRAY, KIND_NULL, KIND_OBJECT } from '../common/json/json-syntax.js';
 import { PushScan } from '../common/json/push-scan.js';
-import { PushScanner } from '../common/json/push-scanner.js';
+import { placeOfItem, PushScanner } from '../common/json/push-scanner.js';
+import type { ItemsPlace } from '../common/json/push-scanner.js';
 import { readUtf8 } from '../common/utf8.js';
 import type { JsonObject } from '../http/json-body.js';
 import type { TransactionField } from '../http/transaction-plugs.js';
@@ -35,7 +36,12 @@ interface Range {
 /** In the order of their results. */
 export type Operation =
   | { readonly type: 'ack'; readonly ack: AckOperation }
-  | { readonly type: 'push'; readonly firstItem: number; readonly items: number };
+  | {
+      readonly type: 'push';
+      readonly firstItem: number;
+      readonly items: number;
+      readonly place: ItemsPlace;
+    };
 
 export interface TransactionBody {
   readonly operations: readonly Operation[];
@@ -57,6 +63,15 @@ export function wrongShape(text: string): TransactionRefusal {
 /** 200: a value in it. */
 export function wrongValue(text: string, reason = 'bad_request'): TransactionRefusal {
   return new TransactionRefusal(200, reason, text);
+}
+
+/** Where an item of all pushes stands: `operations[2].items[0]`. */
+export function placeOfPush(operations: readonly Operation[], item: number): string {
+  for (const one of operations) {
+    if (one.type !== 'push' || item >= one.firstItem + one.items) continue;
+    return placeOfItem(one.place, item - one.firstItem);
+  }
+  return 'operations';
 }
 
 export class TransactionBodyReader {
@@ -163,7 +178,9 @@ export class TransactionBodyReader {
     }
     if (seen.type !== 'push') throw wrongShape(`${at}: type must be push or ack`);
     const firstItem = scan.count;
+    const place = { within: `${at}.`, isInline: seen.items === null };
     const { inner } = this;
+    this.scanner.place(place);
     if (seen.items !== null) {
       inner.reset(bytes, seen.items.start, seen.items.end);
       this.scanner.scanItems(inner);
@@ -173,7 +190,7 @@ export class TransactionBodyReader {
     } else {
       wrong.push(wrongValue(`${at}: a push needs items, or queue and payload`));
     }
-    return { type: 'push', firstItem, items: scan.count - firstItem };
+    return { type: 'push', firstItem, items: scan.count - firstItem, place };
   }
 
   /** Looks at the fields that say what an operation is. */

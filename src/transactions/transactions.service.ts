@@ -48,7 +48,7 @@ import type { PositionOperation } from './position-operation.js';
 import { PushOperations, tooLarge } from './push-operations.js';
 import type { PreparedTransaction } from './transaction-answer.js';
 import { renderCommit, renderRefusal, renderRollback } from './transaction-answer.js';
-import { TransactionBodyReader, wrongValue } from './transaction-body.js';
+import { placeOfPush, TransactionBodyReader, wrongValue } from './transaction-body.js';
 import type { TransactionBody } from './transaction-body.js';
 
 /** Times the command is prepared again when a queue's options changed under it. */
@@ -125,7 +125,7 @@ export class TransactionsService {
 
   /** Of pushes the engine's refusals, after a closed disk gate; of positions a rollback. */
   private checkNames(body: TransactionBody, group: Group): void {
-    const refusal = refusalOf(body.scan);
+    const refusal = refusalOf(body.scan, (item) => placeOfPush(body.operations, item));
     if (refusal !== null) {
       throw group.status().storageFull ? new QueenError('storage_full') : refusal;
     }

@@ -202,3 +202,65 @@ it('has neither horizon nor payload ceiling nor a bound on timers', async () => 
   const count = await broker.get(`/api/v1/timers/${queue}?mode=count&prefix=k`);
   expect(count.json.count).toBe(300);
 });
+
+describe('a refusal names the element of the body', () => {
+  const push = (fields: object): object => ({ type: 'push', ...fields });
+  const fine = push({ queue: 'q', payload: 1 });
+  const timer = {
+    op: 'schedule',
+    queue: 'q',
+    timerKey: 'k',
+    txn: 't',
+    delayMs: 1,
+    payload: 'MQ==',
+  };
+
+  it.each<[string, object]>([
+    [
+      'operations[1]: partition must be',
+      { operations: [fine, push({ queue: 'q', payload: 1, partition: 3 })] },
+    ],
+    ['operations[1]: queue must not', { operations: [fine, push({ queue: '', payload: 1 })] }],
+    ['operations[1].items must be', { operations: [fine, push({ items: {} })] }],
+    ['operations[0].items[0]: must be', { operations: [push({ items: [7] })] }],
+    [
+      'operations[2].items[1]: payload is',
+      {
+        operations: [
+          fine,
+          push({ items: [{ queue: 'q', payload: 1 }] }),
+          push({ items: [{ queue: 'q', payload: 1 }, { queue: 'q' }] }),
+        ],
+      },
+    ],
+    [
+      'operations[1].items[0].transactionId is longer',
+      {
+        operations: [
+          push({ items: [{ queue: 'q', payload: 1 }] }),
+          push({ items: [{ queue: 'q', payload: 1, transactionId: 'x'.repeat(65_536) }] }),
+        ],
+      },
+    ],
+    [
+      'operations[1].transactionId is longer',
+      { operations: [fine, push({ queue: 'q', payload: 1, transactionId: 'x'.repeat(65_536) })] },
+    ],
+    ['timers[1].messageId is owned', { timers: [timer, { ...timer, messageId: 'x' }] }],
+    ['timers[1]._a is owned', { timers: [timer, { ...timer, _a: 1 }] }],
+    ['timers[1].delayMs must be', { timers: [timer, { ...timer, delayMs: '1' }] }],
+    ['timers[1].txn must not', { timers: [timer, { ...timer, timerKey: 'l', txn: '' }] }],
+    ['timers[1] names a timer', { timers: [timer, timer] }],
+    ['timers[0] is not an object', { timers: [7] }],
+  ])('%s', async (text, body) => {
+    const { status, json } = await transact(body);
+    expect([status, json.error.slice(0, text.length)]).toEqual([400, text]);
+  });
+
+  it('of a push and of a timer call by its own array', async () => {
+    const pushed = await broker.post('/api/v1/push', { items: [7] });
+    expect(pushed.json.error).toBe('items[0]: must be an object');
+    const timed = await broker.post('/api/v1/timers', [{ ...timer, messageId: 'x' }]);
+    expect(timed.json.reason).toBe('operations[0].messageId is owned by the server');
+  });
+});

@@ -28,6 +28,21 @@ const PAYLOAD = fieldName('payload');
 const TRACE_ID = fieldName('traceId');
 const DEFAULT_PARTITION = fieldName('Default');
 
+/** Where items stand in a body. */
+export interface ItemsPlace {
+  /** `operations[2].`, or nothing: the body itself. */
+  readonly within: string;
+  /** The item is what it stands within, not an element of its `items`. */
+  readonly isInline: boolean;
+}
+
+const WHOLE_BODY: ItemsPlace = { within: '', isInline: false };
+
+/** `items[3]`, `operations[2].items[3]`, `operations[2]`. */
+export function placeOfItem({ within, isInline }: ItemsPlace, item: number): string {
+  return isInline ? within.slice(0, -1) : `${within}items[${item}]`;
+}
+
 /** What was seen of a string field. */
 const ABSENT = 0;
 const TEXT = 1;
@@ -84,6 +99,8 @@ export class PushScanner {
   private readonly uuidScratch = new Uint8Array(UUID_BYTES);
 
   private scan: PushScan | undefined;
+  private itemsPlace = WHOLE_BODY;
+  private firstItem = 0;
   private shapeError: BodyRefusal | undefined;
   private valueError: BodyRefusal | undefined;
   /** Raw ranges of the names interned last, to recognise a run of equal targets without hashing. */
@@ -122,8 +139,8 @@ export class PushScanner {
   }
 
   /**
-   * For bodies that hold push items in other places (transactions): `begin`, then `scanItems` or
-   * `scanItem` with the caller's cursor at the value, then `end`. Items pile up in the scan.
+   * For bodies that hold push items in other places (transactions): `begin`, then `place`, and
+   * `scanItems` or `scanItem` with the caller's cursor at the value, then `end`. Items pile up in the scan.
    */
   begin(body: Uint8Array, scan: PushScan): void {
     this.scan = scan;
@@ -131,14 +148,21 @@ export class PushScanner {
     scan.body = body;
     this.shapeError = undefined;
     this.valueError = undefined;
+    this.place(WHOLE_BODY);
     // With no last queue the last partition and target are not looked at.
     this.lastQueueEnd = -1;
+  }
+
+  /** Where the items that come next stand, for the texts of refusals. */
+  place(place: ItemsPlace): void {
+    this.itemsPlace = place;
+    this.firstItem = this.scanInUse().count;
   }
 
   /** Scans the array of items that comes next. */
   scanItems(cursor: JsonCursor): void {
     if (cursor.kind() === KIND_ARRAY) this.scanArray(cursor);
-    else this.skipWrong(cursor, 'items must be an array');
+    else this.skipWrong(cursor, `${this.itemsPlace.within}items must be an array`);
   }
 
   /** The first refusal of what was scanned since `begin`: shape before value. */
@@ -267,7 +291,7 @@ export class PushScanner {
   }
 
   private at(text: string, item = this.scanInUse().count): string {
-    return `items[${item}]: ${text}`;
+    return `${placeOfItem(this.itemsPlace, item - this.firstItem)}: ${text}`;
   }
 
   private scanInUse(): PushScan {
