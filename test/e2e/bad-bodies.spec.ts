@@ -76,15 +76,17 @@ describe('bad bodies', () => {
   });
   const ephemeral = { error: expect.any(String), code: 'ephemeral_bad_request' };
 
-  it.each([
+  it.each<[string, string, object]>([
     ['POST', '/api/v1/kv', state('kv')],
     ['PUT', '/api/v1/kv/n/k', state('kv')],
     ['POST', '/api/v1/resources/kv/list', state('kv')],
     ['POST', '/api/v1/timers', state('timers')],
     ['POST', '/api/v1/locks', state('locks')],
-    ...['push', 'ack', 'configure', 'reset'].map(
-      (verb) => ['POST', `/api/v1/ephemeral/${verb}`, ephemeral] as const,
-    ),
+    ...['push', 'ack', 'configure', 'reset'].map((verb): [string, string, object] => [
+      'POST',
+      `/api/v1/ephemeral/${verb}`,
+      ephemeral,
+    ]),
   ])('%s %s tells of a body that is no object in its own envelope', async (method, path, due) => {
     for (const body of ['', ' ', '{', '7', 'null', '"x"', '{}x', '{"a":1,}', '\ufeff{}']) {
       const { status, json } = await broker.send(method, path, body);
