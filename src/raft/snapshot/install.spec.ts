@@ -98,6 +98,8 @@ it('a local directory grows into a cluster: the new node has every message and i
   const { membership } = cluster.group(1).cluster;
   const promoted = await membership.request({ kind: 'promote', ids: [2], force: false }, 60_000);
   expect(promoted).toMatchObject({ ok: true, membership: { voters: [1, 2], learners: [] } });
+  // Node 1 answered; node 2 hears of it a moment later.
+  await cluster.settled();
   expect(cluster.group(2).cluster.members().config.voters).toEqual([1, 2]);
   // The same push again, through the new node: the ids came along.
   const again = pushCommand('q', 'p', [{ transactionId: 'm-3', payload: '1' }]);

@@ -16,7 +16,7 @@ const FIRST_SEED = Number(
 /** Every seed that ever found something, in the broker or in the rules it is checked by. */
 const FAILED_ONCE: readonly number[] = [1, 52];
 
-jest.setTimeout(MAX_MILLIS + 100_000);
+jest.setTimeout(MAX_MILLIS + 300_000);
 
 describe('group simulator', () => {
   const given = process.env['QUEEN_GROUP_SIM_SEED'];
