@@ -1,9 +1,10 @@
 /** `GET /api/v1/analytics/*` of the request's tenant (admin.md §1.6). Declarations only. */
-import { Controller, Get, Req } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Access } from '../../auth/access.js';
 import { ApiAnswer, ApiTenant } from '../../docs-api/index.js';
+import { sendJsonBytes } from '../../http/answers.js';
 import type { QueryValues } from '../../http/query.js';
 import { Tenancy } from '../../tenancy/tenant.js';
 import * as examples from './examples.js';
@@ -41,8 +42,9 @@ export class AnalyticsController {
     type: [dto.QueueLagDto],
     examples: examples.QUEUE_LAG,
   })
-  queueLag(@Req() request: FastifyRequest): Promise<dto.QueueLagDto[]> {
-    return this.series.lag(this.tenancy.of(request), queryOf(request));
+  async queueLag(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const bytes = await this.series.lag(this.tenancy.of(request), queryOf(request));
+    sendJsonBytes(reply, 200, bytes);
   }
 
   @Get('queue-ops')
@@ -56,8 +58,9 @@ export class AnalyticsController {
     type: dto.QueueOpsDto,
     examples: examples.QUEUE_OPS,
   })
-  queueOps(@Req() request: FastifyRequest): Promise<dto.QueueOpsDto> {
-    return this.series.ops(this.tenancy.of(request), queryOf(request));
+  async queueOps(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const bytes = await this.series.ops(this.tenancy.of(request), queryOf(request));
+    sendJsonBytes(reply, 200, bytes);
   }
 
   @Get('queue-parked-replicas')
@@ -71,8 +74,9 @@ export class AnalyticsController {
     type: dto.ParkedReplicasDto,
     examples: examples.PARKED_REPLICAS,
   })
-  parkedReplicas(@Req() request: FastifyRequest): Promise<dto.ParkedReplicasDto> {
-    return this.series.parked(this.tenancy.of(request), queryOf(request));
+  async parkedReplicas(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const bytes = await this.series.parked(this.tenancy.of(request), queryOf(request));
+    sendJsonBytes(reply, 200, bytes);
   }
 
   @Get('workload')

@@ -1,6 +1,7 @@
 /**
  * Series by queue over a window (admin.md §1.6): lag at delivery, operations, parked pops by replica,
- * what retention removed. From minute rows of every node; no gap is filled.
+ * what retention removed. From minute rows of every node; no gap is filled. Many queues over many
+ * buckets are many rows: they are sorted and rendered in slices.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { hexText } from '../../common/uuid-v7.js';
@@ -8,17 +9,13 @@ import { systemClock } from '../../config/index.js';
 import { textOrUndefined, type QueryValues } from '../../http/query.js';
 import type { QueueRow } from '../../machine/tables/tables.js';
 import { Groups } from '../../raft/index.js';
+import { jsonArray, jsonWith, Slices, sortInSlices } from '../../reads/slices.js';
 import { QUEUE_FIELDS } from '../rows/row-fields.js';
 import { RowGather, type GatheredRows } from '../rows/row-gather.service.js';
 import { parseWindow, perSecond, round2, secondsText, timeRange } from '../rows/windows.js';
 import type { Window } from '../rows/windows.js';
 import { lagOf, mergeRows, valuesOf, type MergedRows, type QueueSum } from './merged-rows.js';
-import type {
-  ParkedReplicasDto,
-  QueueLagDto,
-  QueueOpsDto,
-  QueueOpsPointDto,
-} from './series.dto.js';
+import type { ParkedReplicasDto, QueueLagDto, QueueOpsPointDto } from './series.dto.js';
 
 const WORKER = 0;
 
@@ -34,54 +31,66 @@ export class QueueSeriesService {
     @Inject(RowGather) private readonly rows: RowGather,
   ) {}
 
-  async lag(tenant: Uint8Array, query: QueryValues): Promise<QueueLagDto[]> {
+  /** A JSON array of `QueueLagDto`. */
+  async lag(tenant: Uint8Array, query: QueryValues): Promise<Buffer> {
+    const slices = new Slices();
     const window = parseWindow(query, systemClock.nowMs(), { unroundedSpan: true });
     const { merged } = await this.series(tenant, window, byName(query));
-    return this.points(tenant, merged)
-      .reverse()
-      .map(({ bucket, name, sum }) => {
-        const values = valuesOf(sum);
-        return {
-          ...{ bucket, queueName: name, popCount: values.lagCount, ...lagOf(values) },
-          ...{ bucketMinutes: window.widthMinutes, bucketTime: secondsText(bucket) },
-        };
-      })
-      .sort((a, b) => b.bucket - a.bucket || compare(a.queueName, b.queueName))
-      .map(({ bucket: _bucket, ...row }) => row);
+    const points = await this.points(tenant, merged, slices);
+    const newestFirst = (a: Point, b: Point): number =>
+      b.bucket - a.bucket || compare(a.name, b.name);
+    const sorted = await sortInSlices(points, newestFirst, slices);
+    const row = (point: Point): string => JSON.stringify(lagRow(point, window.widthMinutes));
+    return jsonArray(sorted, row, slices);
   }
 
-  async ops(tenant: Uint8Array, query: QueryValues): Promise<QueueOpsDto> {
+  /** The JSON of a `QueueOpsDto`. */
+  async ops(tenant: Uint8Array, query: QueryValues): Promise<Buffer> {
+    const slices = new Slices();
     const window = parseWindow(query, systemClock.nowMs());
     const { merged } = await this.series(tenant, window, byName(query));
-    const points = this.points(tenant, merged);
-    return {
-      timeRange: timeRange(window),
-      bucketMinutes: window.widthMinutes,
-      series: points.map((point) => opsPoint(point, window.widthMinutes)),
-      queues: [...new Set(points.map(({ name }) => name))].sort(compare),
-    };
+    const points = await this.points(tenant, merged, slices);
+    const { widthMinutes: bucketMinutes } = window;
+    const queues = [...new Set(points.map(({ name }) => name))].sort(compare);
+    const text = (point: Point): string => JSON.stringify(opsPoint(point, bucketMinutes));
+    return jsonWith(
+      { timeRange: timeRange(window), bucketMinutes, queues },
+      { name: 'series', brackets: '[]', rows: points, text },
+      slices,
+    );
   }
 
-  /** Also of queues that are gone since. */
-  async parked(tenant: Uint8Array, query: QueryValues): Promise<ParkedReplicasDto> {
+  /** The JSON of a `ParkedReplicasDto`; also of queues that are gone since. */
+  async parked(tenant: Uint8Array, query: QueryValues): Promise<Buffer> {
+    const slices = new Slices();
     const window = parseWindow(query, systemClock.nowMs());
     const name = textOrUndefined(query, 'queue');
     const { nodes } = await this.gather(tenant, window);
     const at = QUEUE_FIELDS.indexOf('parkedMs');
-    const series = nodes.flatMap(({ hostname, buckets }) =>
-      buckets.flatMap(({ startMs, widthMs, queues }) =>
-        [...queues.values()]
-          .filter((row) => name === undefined || row.name === name)
-          .map((row) => ({
-            ...{ bucket: secondsText(startMs), queueName: row.name, hostname, workerId: WORKER },
-            parkedCount: round2((row.values[at] ?? 0) / Math.max(widthMs, 1)),
-          })),
-      ),
+    const series: ParkedReplicasDto['series'][number][] = [];
+    for (const { hostname, buckets } of nodes) {
+      for (const { startMs, widthMs, queues } of buckets) {
+        const place = { bucket: secondsText(startMs), hostname, workerId: WORKER };
+        for (const { name: queueName, values } of queues.values()) {
+          if (slices.isSpent()) await slices.pause();
+          if (name !== undefined && queueName !== name) continue;
+          const parkedCount = round2((values[at] ?? 0) / Math.max(widthMs, 1));
+          series.push({ ...place, queueName, parkedCount });
+        }
+      }
+    }
+    const rows = await sortInSlices(
+      series,
+      (a, b) => compare(a.bucket, b.bucket) || compare(a.queueName, b.queueName),
+      slices,
     );
-    series.sort((a, b) => compare(a.bucket, b.bucket) || compare(a.queueName, b.queueName));
     const replicas = nodes.map(({ hostname }) => ({ hostname, workerId: WORKER }));
     const { widthMinutes: bucketMinutes } = window;
-    return { timeRange: timeRange(window), bucketMinutes, series, replicas };
+    return jsonWith(
+      { timeRange: timeRange(window), bucketMinutes, replicas },
+      { name: 'series', brackets: '[]', rows, text: (row) => JSON.stringify(row) },
+      slices,
+    );
   }
 
   /** Rows of the tenant's queues that `select` admits. */
@@ -102,14 +111,16 @@ export class QueueSeriesService {
   }
 
   /** By bucket, then queue name. */
-  private points(tenant: Uint8Array, merged: MergedRows): Point[] {
+  private async points(tenant: Uint8Array, merged: MergedRows, slices: Slices): Promise<Point[]> {
     const { queues } = this.groups.ofTenant(tenant).tables;
-    const nameOf = (id: number): string => queues.byId(id as QueueRow['id'])?.name ?? '';
-    return merged.buckets.flatMap((bucket) =>
-      [...(merged.byBucket.get(bucket) ?? [])]
-        .map(([id, sum]) => ({ bucket, name: nameOf(id), sum }))
-        .sort((a, b) => compare(a.name, b.name)),
-    );
+    const points: Point[] = [];
+    for (const bucket of merged.buckets) {
+      for (const [id, sum] of merged.byBucket.get(bucket) ?? []) {
+        if (slices.isSpent()) await slices.pause();
+        points.push({ bucket, name: queues.byId(id as QueueRow['id'])?.name ?? '', sum });
+      }
+    }
+    return sortInSlices(points, (a, b) => a.bucket - b.bucket || compare(a.name, b.name), slices);
   }
 }
 
@@ -117,6 +128,14 @@ interface Point {
   readonly bucket: number;
   readonly name: string;
   readonly sum: QueueSum;
+}
+
+function lagRow({ bucket, name, sum }: Point, bucketMinutes: number): QueueLagDto {
+  const values = valuesOf(sum);
+  return {
+    ...{ queueName: name, popCount: values.lagCount, ...lagOf(values) },
+    ...{ bucketMinutes, bucketTime: secondsText(bucket) },
+  };
 }
 
 function opsPoint({ bucket, name, sum }: Point, widthMinutes: number): QueueOpsPointDto {
