@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, Permit } from './admission.js';
+import { sendJson } from './answers.js';
 import { BodyPace, GRACE_MS, SWEEP_MS, type PaceRules } from './body-pace.js';
 import { bodyParser } from './body-reader.js';
 import { refuseConnection } from './connection-errors.js';
@@ -51,6 +52,8 @@ export function createAdapter(bounds: HttpBounds): FastifyAdapter {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
     connectionsCheckingInterval: Math.min(CONNECTIONS_CHECK_MS, requestTimeout),
+    // Refused here instead, with a body.
+    requireHostHeader: false,
   };
   const { tls = null } = bounds;
   return new FastifyAdapter({
@@ -95,6 +98,10 @@ export function attachHooks(fastify: FastifyInstance, hooks: HttpHooks): void {
   const { routes, admission, maxBodyBytes } = hooks;
   const unannounced = new WeakMap<FastifyRequest, Permit>();
   routes.attach(fastify);
+  fastify.addHook('onRequest', refuseWithoutHost);
+  fastify.addHook('onRoute', (route) => {
+    if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], dropEmptyLength].flat();
+  });
   fastify.removeAllContentTypeParsers();
   const rules = { graceMs: GRACE_MS, deadlineMs: REQUEST_TIMEOUT_MS, sweepMs: SWEEP_MS };
   const pace = { ...rules, minBytesPerSecond: hooks.minBodyRate, ...hooks.pace };
@@ -124,6 +131,28 @@ export function attachHooks(fastify: FastifyInstance, hooks: HttpHooks): void {
     if (permit.isHeld) done();
     else permit.whenDecided(done);
   });
+}
+
+/** HTTP/1.1 wants to know which host is meant (RFC 9112 §3.2). */
+function refuseWithoutHost(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const { headers, httpVersion } = request.raw;
+  if (headers.host !== undefined || httpVersion !== '1.1') {
+    done();
+    return;
+  }
+  void reply.header('connection', 'close');
+  sendJson(reply, 400, { error: 'the Host header is missing', code: 'bad_request' });
+}
+
+/** A HEAD route of Fastify says `content-length: 0` where there is no body; a 204 has no length at all. */
+function dropEmptyLength(
+  _request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+  done: (error: null, payload: unknown) => void,
+): void {
+  if (reply.statusCode === 204) void reply.removeHeader('content-length');
+  done(null, payload);
 }
 
 /** The request's body bytes; empty when there was none. */

@@ -86,6 +86,32 @@ describe('transport', () => {
     },
   );
 
+  it('HEAD of an empty pop has no length, as GET has none', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const client = await raw();
+      client.request(`${method} /api/v1/pop/queue/${freshQueue()}`);
+      const { status, headers } = await client.answer();
+      expect([method, status, 'content-length' in headers]).toEqual([method, 204, false]);
+      client.destroy();
+    }
+  });
+
+  it.each(['GET /health', 'POST /api/v1/push', 'GET /nope'])(
+    '%s without Host is 400, but in HTTP/1.0',
+    async (line) => {
+      const client = await raw();
+      client.write(`${line} HTTP/1.1\r\nContent-Length: 0\r\n\r\n`);
+      const answer = await client.answer();
+      expect([answer.status, answer.headers['connection']]).toEqual([400, 'close']);
+      expect(JSON.parse(answer.body)).toEqual({ error: expect.any(String), code: 'bad_request' });
+      await client.closed();
+      const older = await raw();
+      older.write(`${line} HTTP/1.0\r\nContent-Length: 0\r\n\r\n`);
+      expect((await older.answer()).body).not.toContain('Host');
+      await older.closed();
+    },
+  );
+
   it('keeps a connection alive over refusals', async () => {
     const client = await raw();
     const body = '{"items":5}';
