@@ -11,6 +11,7 @@ import { PushCommandBuilder } from '../machine/commands/index.js';
 import { recordCrc } from '../preparation/checksum.js';
 import { sealingOf } from '../preparation/payload-sealing.js';
 import type { CallOptions, Group } from '../raft/index.js';
+import { optionalString } from './stream-body.js';
 
 const EMPTY_OBJECT = Uint8Array.of(0x7b, 0x7d);
 
@@ -29,16 +30,17 @@ export function sinkMessages(
   mint: UuidMint,
 ): SinkMessage[] {
   return items.flatMap((item, i): SinkMessage[] => {
-    const { queue } = item;
-    if (typeof queue !== 'string' || queue === '') return [];
-    const partition = textOr(item['partition'], 'Default');
+    const within = `push_items[${i}].`;
+    const queue = optionalString(item, 'queue', within);
+    if (queue === null) return [];
+    const partition = optionalString(item, 'partition', within) ?? 'Default';
     const tooLong = nameRefusal({ queue, partition });
     if (tooLong !== undefined) throw new QueenError('name_too_long', tooLong);
-    const id = parseUuid(textOr(item['messageId'], '')) ?? mint.mint();
-    const transactionId = textOr(item['transactionId'], uuidText(id));
+    const id = parseUuid(optionalString(item, 'messageId', within) ?? '') ?? mint.mint();
+    const transactionId = optionalString(item, 'transactionId', within) ?? uuidText(id);
     if (utf8Length(transactionId) > MAX_TRANSACTION_ID_BYTES) {
       const text = `transactionId is longer than ${MAX_TRANSACTION_ID_BYTES} bytes`;
-      throw new QueenError('bad_request', `push_items[${i}].${text}`);
+      throw new QueenError('bad_request', `${within}${text}`);
     }
     return [{ queue, partition, id, transactionId, payload: payloads[i] ?? EMPTY_OBJECT }];
   });
@@ -82,8 +84,4 @@ export async function sinkPush(
     });
   }
   return builder.build(tenant);
-}
-
-function textOr(value: unknown, fallback: string): string {
-  return typeof value === 'string' && value !== '' ? value : fallback;
 }

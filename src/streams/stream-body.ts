@@ -25,10 +25,18 @@ export function requiredString(body: JsonObject, name: string): string {
   throw new QueenError('bad_request', `${name} must be a non-empty string`);
 }
 
-export function optionalString(body: JsonObject, name: string): string | null {
+/** Null is absent or empty; `within` places the field in texts. */
+export function optionalString(body: JsonObject, name: string, within = ''): string | null {
   const value = body[name] ?? null;
   if (value === null || typeof value === 'string') return value === '' ? null : value;
-  throw new QueenError('bad_request', `${name} must be a string`);
+  throw new QueenError('bad_request', `${within}${name} must be a string`);
+}
+
+/** Absent and null are the fallback. */
+export function booleanOr(body: JsonObject, name: string, fallback: boolean): boolean {
+  const value = body[name] ?? fallback;
+  if (typeof value === 'boolean') return value;
+  throw new QueenError('bad_request', `${name} must be a boolean`);
 }
 
 /** The query and the source partition a call is about. */
@@ -72,14 +80,17 @@ export function cycleAck(body: JsonObject): CycleAck | null {
   if (typeof ack !== 'object' || Array.isArray(ack)) {
     throw new QueenError('bad_request', 'ack must be an object');
   }
-  const { status, leaseId, count } = ack as JsonObject;
-  const word = typeof status === 'string' ? status.toLowerCase() : (status ?? '');
-  const number = typeof count === 'number' ? Math.trunc(count) : 0;
+  const fields = ack as JsonObject;
+  const status = fields['status'] ?? '';
+  const leaseId = optionalString(fields, 'leaseId', 'ack.') ?? '';
+  const count = fields['count'] ?? 0;
+  if (typeof count !== 'number') throw new QueenError('bad_request', 'ack.count must be a number');
   return {
     group: optionalString(body, 'consumer_group') ?? QUEUE_MODE,
-    leaseId: (typeof leaseId === 'string' ? parseUuid(leaseId) : undefined) ?? NO_LEASE,
-    completed: typeof word === 'string' && COMPLETED.has(word),
-    release: body['release_lease'] !== false,
-    count: Math.min(Math.max(number, 0), MAX_COUNT),
+    leaseId: parseUuid(leaseId) ?? NO_LEASE,
+    // Whatever else it is gives the batch back.
+    completed: typeof status === 'string' && COMPLETED.has(status.toLowerCase()),
+    release: booleanOr(body, 'release_lease', true),
+    count: Math.min(Math.max(Math.trunc(count), 0), MAX_COUNT),
   };
 }

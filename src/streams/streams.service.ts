@@ -26,7 +26,14 @@ import { rawValues } from './raw-values.js';
 import { sinkMessages, sinkPush } from './sink-push.js';
 import type { SinkMessage } from './sink-push.js';
 import { stateAnswer, stateRequest } from './state-read.js';
-import { addressed, cycleAck, objects, optionalString, requiredString } from './stream-body.js';
+import {
+  addressed,
+  booleanOr,
+  cycleAck,
+  objects,
+  optionalString,
+  requiredString,
+} from './stream-body.js';
 import { stateOps } from './stream-body.js';
 import type { Addressed } from './stream-body.js';
 
@@ -59,7 +66,7 @@ export class StreamsService {
       sourceQueue: short('source_queue', requiredString(body, 'source_queue')),
       configHash: short('config_hash', requiredString(body, 'config_hash'), MAX_HASH_BYTES),
       sinkQueue: short('sink_queue', optionalString(body, 'sink_queue') ?? '') || null,
-      reset: body['reset'] === true,
+      reset: booleanOr(body, 'reset', false),
       needsGrant: !tenant.every((byte, i) => byte === DEFAULT_TENANT[i]),
     };
     const bytes = encodeRegisterStream(tenant, command);

@@ -106,3 +106,36 @@ it('refuses whole cycles, and what is not there', async () => {
   const shape = await post('cycle', { ...target, query_id: 'x' });
   expect([shape.status, shape.json.code]).toEqual([400, 'bad_request']);
 });
+
+describe('a field of a wrong type is 400, never taken as its default', () => {
+  const query = { name: 'typed', source_queue: 'q', config_hash: 'h' };
+  const target = { query_id: '0199c0de-aaaa-7bbb-8ccc-ddddeeeeffff', partition_id: '1' };
+  const ack = { leaseId: target.query_id, count: 1 };
+  const item = { queue: 'sink', payload: 1 };
+
+  it.each<[string, string, object]>([
+    ...['true', 1, [], {}].map((reset): [string, string, object] => [
+      ...(['reset must be a boolean', 'queries'] as const),
+      { ...query, reset },
+    ]),
+    ['sink_queue must be a string', 'queries', { ...query, sink_queue: 5 }],
+    ['release_lease must be a boolean', 'cycle', { ...target, ack, release_lease: 'false' }],
+    ['ack.count must be a number', 'cycle', { ...target, ack: { ...ack, count: '50' } }],
+    ['ack.leaseId must be a string', 'cycle', { ...target, ack: { ...ack, leaseId: 7 } }],
+    ['consumer_group must be a string', 'cycle', { ...target, ack, consumer_group: 7 }],
+    ...['queue', 'partition', 'messageId', 'transactionId'].map(
+      (name): [string, string, object] => [
+        ...([`push_items[1].${name} must be a string`, 'cycle'] as const),
+        { ...target, push_items: [item, { ...item, [name]: 7 }] },
+      ],
+    ),
+  ])('%s', async (error, route, body) => {
+    const { status, json } = await post(route, body);
+    expect([status, json]).toEqual([400, { error, code: 'bad_request' }]);
+  });
+
+  it('null is the default', async () => {
+    const { status, json } = await post('queries', { ...query, reset: null });
+    expect([status, json.fresh]).toEqual([200, true]);
+  });
+});
