@@ -119,8 +119,10 @@ it('has backups and restores of all groups, and never of a part', async () => {
   const to = join(temporary, 'backup');
   const directory = join(temporary, 'restored');
   await command(() => runBackup(['--to', to, '--url', broker.url]));
-  const answer = await broker.get('/api/v1/system/backup?group=9');
-  expect([answer.status, answer.json.code]).toEqual([400, 'bad_request']);
+  for (const group of ['9', '64', 'x', '-1', '1.0', '1e0', '0x1', '1'.repeat(400)]) {
+    const answer = await broker.get(`/api/v1/system/backup?group=${group}`);
+    expect([group, answer.status, answer.json.code]).toEqual([group, 400, 'bad_request']);
+  }
 
   const wrong = await command(() => restoreInto(directory, '1'), 1);
   expect(wrong).toContain('holds 3 raft groups and QUEEN_RAFT_GROUPS is 1');
