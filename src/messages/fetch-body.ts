@@ -46,10 +46,10 @@ export function parseFetch(body: JsonObject): FetchBody {
       queue: entryQueue(entry, i),
       partition: entryPartition(entry, i),
       offset: offsetOf(entry, i),
-      maxBytes: clamped(entry['maxBytes'], { fallback: DEFAULT_BYTES, min: 1, max: MAX_BYTES }),
+      maxBytes: numberOf(entry, 'maxBytes', { fallback: DEFAULT_BYTES, min: 1, max: MAX_BYTES, i }),
     })),
-    maxWaitMs: clamped(body['maxWaitMs'], { fallback: 0, min: 0, max: MAX_WAIT_MS }),
-    minBytes: clamped(body['minBytes'], { fallback: 1, min: 0, max: Number.MAX_SAFE_INTEGER }),
+    maxWaitMs: numberOf(body, 'maxWaitMs', { fallback: 0, min: 0, max: MAX_WAIT_MS }),
+    minBytes: numberOf(body, 'minBytes', { fallback: 1, min: 0, max: Number.MAX_SAFE_INTEGER }),
   };
 }
 
@@ -66,13 +66,13 @@ export function parseChanged(body: JsonObject): ChangedEntry[] {
     queue: entryQueue(entry, i),
     since: sinceOf(entry, i),
     after: cursorOf(entry, i),
-    limit: clamped(entry['limit'], { fallback: MAX_LIMIT, min: 1, max: MAX_LIMIT }),
+    limit: numberOf(entry, 'limit', { fallback: MAX_LIMIT, min: 1, max: MAX_LIMIT, i }),
   }));
 }
 
 function entriesOf(body: JsonObject): EntryFields[] {
   const entries = entryObjects(body['entries'], 'bad_body');
-  // This refusal and that of a negative offset have no code on the wire.
+  // This refusal has no code on the wire.
   if (entries.length > MAX_ENTRIES) throw new HttpException('too many entries', 400);
   return entries;
 }
@@ -82,16 +82,26 @@ function offsetOf(entry: EntryFields, i: number): number {
   if (typeof offset !== 'number' || !Number.isInteger(offset)) {
     throw new QueenError('bad_body', `entries[${i}].offset must be an integer`);
   }
-  if (offset < 0) throw new HttpException('offset must be non-negative', 400);
+  if (offset < 0) throw new QueenError('bad_request', `entries[${i}].offset must be 0 or more`);
   return offset;
 }
 
-function clamped(
-  value: unknown,
-  rule: { readonly fallback: number; readonly min: number; readonly max: number },
-): number {
-  const number = typeof value === 'number' && Number.isFinite(value) ? value : rule.fallback;
-  return Math.min(Math.max(Math.trunc(number), rule.min), rule.max);
+interface NumberRule {
+  readonly fallback: number;
+  readonly min: number;
+  readonly max: number;
+  /** Of the entry it stands in; absent: the body. */
+  readonly i?: number;
+}
+
+/** Absent and null are the fallback; a number is clamped. */
+function numberOf(fields: EntryFields, name: string, rule: NumberRule): number {
+  const value = fields[name] ?? rule.fallback;
+  if (typeof value !== 'number') {
+    const at = rule.i === undefined ? name : `entries[${rule.i}].${name}`;
+    throw new QueenError('bad_body', `${at} must be a number`);
+  }
+  return Math.min(Math.max(Math.trunc(value), rule.min), rule.max);
 }
 
 /** Epoch milliseconds or an ISO time. */

@@ -1,7 +1,7 @@
 /**
  * One pass over the entries of a fetch (messages.md §12.1): what each partition holds from its offset on,
- * inside the entry's bytes. The answer as a whole is bounded too: past the bound each entry still gets
- * one record.
+ * inside the entry's bytes. The answer as a whole is bounded too: an entry past the bound comes back
+ * without records, its watermarks telling that there are some.
  */
 import { JsonWriter } from '../common/json/json-writer.js';
 import type { QueueId } from '../common/ids.js';
@@ -12,6 +12,8 @@ import type { FetchEntry } from './fetch-body.js';
 
 const MAX_RECORDS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** What an answer spends on a record besides its payload and id, about. */
+const RECORD_BYTES = 96;
 
 export interface FetchedEntry {
   readonly entry: FetchEntry;
@@ -33,15 +35,20 @@ export async function fetchOnce(
   group: Group,
   tenant: Uint8Array,
   entries: readonly FetchEntry[],
+  maxAnswerBytes = MAX_ANSWER_BYTES,
 ): Promise<FetchPass> {
   const views = new LazyView(group);
   const fetched: FetchedEntry[] = [];
   let payloadBytes = 0;
+  let leftBytes = maxAnswerBytes;
   try {
     for (const entry of entries) {
-      const maxBytes = Math.min(entry.maxBytes, Math.max(MAX_ANSWER_BYTES - payloadBytes, 1));
+      const maxBytes = Math.min(entry.maxBytes, leftBytes);
       const one = await fetchEntry(group, views, { tenant, entry, maxBytes });
-      for (const { payload } of one.records) payloadBytes += payload.length;
+      for (const { payload, transactionId } of one.records) {
+        payloadBytes += payload.length;
+        leftBytes -= payload.length + transactionId.length + RECORD_BYTES;
+      }
       fetched.push(one);
     }
   } finally {
@@ -69,6 +76,7 @@ class LazyView {
 interface Wanted {
   readonly tenant: Uint8Array;
   readonly entry: FetchEntry;
+  /** Not above 0: the answer is full. */
   readonly maxBytes: number;
 }
 
@@ -89,7 +97,7 @@ async function fetchEntry(group: Group, views: LazyView, wanted: Wanted): Promis
   if (entry.offset < logStart || entry.offset > highWatermark) {
     return { ...place, error: 'OFFSET_OUT_OF_RANGE' };
   }
-  if (entry.offset === highWatermark) return place;
+  if (entry.offset === highWatermark || wanted.maxBytes <= 0) return place;
   const partitionId = partitions.id(slot);
   const last = Math.min(highWatermark - 1, entry.offset + MAX_RECORDS - 1);
   const span = { queueId, partitionId, first: entry.offset, last };

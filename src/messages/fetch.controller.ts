@@ -39,7 +39,9 @@ export class FetchController {
   @Access('read-only')
   @ApiOperation({
     summary: 'Read lanes by offset',
-    description: 'No lease, no cursor, no barrier. May wait for appends to exactly these lanes.',
+    description:
+      'No lease, no cursor, no barrier. May wait for appends to exactly these lanes. An answer ends at ' +
+      '64 MiB: entries beyond come back without records, `highWatermark` above their offset; ask again.',
   })
   @ApiBody({ type: FetchRequestDto, examples: FETCH_EXAMPLES })
   @ApiAnswer({ ...answered, type: FetchDto, examples: FETCH_ANSWERS })

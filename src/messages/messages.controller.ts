@@ -37,7 +37,9 @@ export class MessagesController {
   @ApiQuery({ type: MessageQueryDto })
   @ApiAnswer({
     status: 200,
-    description: 'One page; go on while pages are full.',
+    description:
+      'One page; go on while pages are full. About 32 MiB of payloads are shown: the rows after that ' +
+      'have `data` and `payload` null and `payloadAvailable: false`.',
     type: MessageListDto,
     examples: LIST_ANSWERS,
   })

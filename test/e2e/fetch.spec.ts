@@ -1,5 +1,8 @@
 /** Reads by offset (messages.md §12): records, bounds, waits, offsets by time, changed partitions. */
+import { fetchOnce } from '../../src/messages/fetch-read.js';
 import { FetchService } from '../../src/messages/fetch.service.js';
+import { Groups } from '../../src/raft/index.js';
+import { DEFAULT_TENANT } from '../../src/tenancy/tenant.js';
 import { TestBroker } from '../support/broker.js';
 import { eventually } from './calls.js';
 
@@ -133,20 +136,47 @@ describe('fetch', () => {
     [{ entries: [{ offset: 0 }] }, { code: 'bad_request' }],
     [{ entries: [{ queue: 'q' }] }, { code: 'bad_body' }],
     [{ entries: [{ queue: 'q', offset: 1.5 }] }, { code: 'bad_body' }],
+    [{ entries: [{ queue: 'q', offset: -1 }] }, { code: 'bad_request' }],
     [{ entries: [{ queue: 'q', partition: {}, offset: 0 }] }, { code: 'bad_body' }],
   ])('refuses %j', async (body, answer) => {
     const { json, status } = await broker.post('/api/v1/fetch', body);
     expect([status, json]).toMatchObject([400, answer]);
   });
 
-  it('refuses a negative offset and too many entries without a code', async () => {
-    const send = async (entries: object[]) =>
-      (await broker.post('/api/v1/fetch', { entries })).json;
-    expect(await send([{ queue: 'q', offset: -1 }])).toEqual({
-      error: 'offset must be non-negative',
-    });
-    const many = Array.from({ length: 1025 }, () => ({ queue: 'q', offset: 0 }));
-    expect(await send(many)).toEqual({ error: 'too many entries' });
+  it('refuses too many entries without a code', async () => {
+    const entries = Array.from({ length: 1025 }, () => ({ queue: 'q', offset: 0 }));
+    const { json } = await broker.post('/api/v1/fetch', { entries });
+    expect(json).toEqual({ error: 'too many entries' });
+  });
+
+  it.each(['x', '5', true, {}, []])('takes %j for no number', async (value) => {
+    for (const [route, body, at] of [
+      ['fetch', { entries: [{ queue: 'q', offset: 0, maxBytes: value }] }, 'entries[0].maxBytes'],
+      ['fetch', { entries: [], maxWaitMs: value }, 'maxWaitMs'],
+      ['fetch', { entries: [], minBytes: value }, 'minBytes'],
+      ['partitions/changed', { entries: [{ queue: 'q', limit: value }] }, 'entries[0].limit'],
+    ] as const) {
+      const { json, status } = await broker.post(`/api/v1/${route}`, body);
+      expect([status, json]).toEqual([400, { error: `${at} must be a number`, code: 'bad_body' }]);
+    }
+  });
+
+  it('is bounded as a whole: entries beyond come back without records', async () => {
+    for (const partition of ['a', 'b', 'c']) await push('full', partition, 'x'.repeat(1000));
+    const group = broker.nest.get(Groups).first;
+    const entries = ['a', 'b', 'c'].map((partition) => ({ queue: 'full', partition, offset: 0 }));
+    const asked = entries.map((entry) => ({ ...entry, maxBytes: 1_000_000 }));
+    const counts = async (bytes: number): Promise<number[]> => {
+      const pass = await fetchOnce(group, DEFAULT_TENANT, asked, bytes);
+      expect(pass.entries.map(({ highWatermark, error }) => [highWatermark, error])).toEqual(
+        asked.map(() => [1, null]),
+      );
+      return pass.entries.map(({ records }) => records.length);
+    };
+    expect(await counts(1)).toEqual([1, 0, 0]);
+    expect(await counts(1_002)).toEqual([1, 0, 0]);
+    expect(await counts(2_000)).toEqual([1, 1, 0]);
+    expect(await counts(100_000)).toEqual([1, 1, 1]);
   });
 });
 
