@@ -13,7 +13,7 @@ import { namesIn } from '../storage/index.js';
 import { decodeDocument, encodeDocument, NodeFilePort, readWholeFile } from './wal/index.js';
 import { IDENTITY_FILE, replaceFile, type DocumentKind } from './wal/index.js';
 
-const COUNT_FILE = 'raft-groups';
+export const COUNT_FILE = 'raft-groups';
 export const GROUPS = 'groups';
 const KIND: DocumentKind = { name: 'queen-raft-groups', version: 1 };
 

@@ -16,6 +16,7 @@ import { clusterIdOf, connectPeers, repairPeersOf } from './group-peers.js';
 import { Groups, type OwnedGroup } from './groups.service.js';
 import { openClusterGroup } from './open-cluster-group.js';
 import { openLocalGroup, type LocalGroupOptions } from './open-local-group.js';
+import { claimDirectory } from './own-directory.js';
 import { AesPayloadCipher } from './payload-cipher.js';
 import { TenantPlacement } from './tenant-placement.js';
 import type { PeerNetwork } from './transport/index.js';
@@ -30,6 +31,7 @@ const RESTART_LEAVE_MS = 1_000;
 export async function openGroups(config: QueenConfig, logger: Logger): Promise<Groups> {
   const log = logger.child('rsm');
   const { clustered, dir, groups: count, tenantGroups } = config.raft;
+  await claimDirectory(dir);
   await checkGroupCount(dir, count);
   const shared = { log, cipher: openCipher(config, log) };
   const placement = new TenantPlacement(count, tenantGroups);

@@ -2,7 +2,7 @@
  * What both kinds of groups have in common when they are opened: the lock of the directory is taken first
  * and given back last, and when anything fails what was opened is closed again.
  */
-import { mkdir } from 'node:fs/promises';
+import { makeDirectory } from '../storage/index.js';
 import { lockDirectory } from './directory-lock.js';
 import { handOver, startCare, unwind } from './group-files.js';
 import type { GroupFiles, GroupFilesOptions, Undo } from './group-files.js';
@@ -14,7 +14,7 @@ export async function underLock<T>(
   open: (undo: Undo) => Promise<T>,
 ): Promise<T> {
   const { directory } = options;
-  await mkdir(directory, { recursive: true });
+  await makeDirectory(directory);
   const lock = await lockDirectory(directory);
   const undo: Undo = [() => lock.release()];
   try {

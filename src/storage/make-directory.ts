@@ -22,9 +22,17 @@ async function attempt(path: string): Promise<'ENOENT' | null> {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return code;
     if (code === 'ENOTDIR') throw failure(path, 'a name in this path is a file', error);
-    if (code !== 'EEXIST') throw failure(path, message, error);
-    if ((await stat(path)).isDirectory()) return null;
-    throw failure(path, 'a file has this name', error);
+    if (await isDirectory(path)) return null;
+    throw failure(path, code === 'EEXIST' ? 'a file has this name' : message, error);
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    // Told by the failure that led here.
+    return false;
   }
 }
 

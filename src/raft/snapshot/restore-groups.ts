@@ -10,6 +10,8 @@ import { namesIn } from '../../storage/index.js';
 import type { MemberAddress } from '../group/cluster/members.js';
 import { GROUPS, groupClusterId, groupDirectory, recordGroupCount } from '../group-directories.js';
 import { groupAddress, groupIds } from '../group-options.js';
+import { isOfVolume } from '../own-directory.js';
+import { DESCRIPTOR_FILE } from './descriptor.js';
 import { readBackup, restoreSnapshot, type RestoreOptions } from './restore.js';
 
 export interface RestoreGroupsOptions extends RestoreOptions {
@@ -49,9 +51,13 @@ export async function groupsOf(from: string): Promise<number> {
 }
 
 async function refuseUsed(directory: string): Promise<void> {
-  const [present] = await namesIn(directory);
+  const names = await namesIn(directory);
+  const present = names.find((name) => !isOfVolume(name));
   if (present === undefined) return;
-  throw new Error(`${directory} is not empty (${present}…): restore into an empty directory`);
+  const what = names.includes(DESCRIPTOR_FILE)
+    ? 'is itself a backup'
+    : `is not empty (${present}…)`;
+  throw new Error(`QUEEN_RAFT_DIR=${directory} ${what}: restore into an empty directory`);
 }
 
 function memberIn(member: MemberAddress, id: GroupId): MemberAddress {

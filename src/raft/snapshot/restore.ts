@@ -3,13 +3,14 @@
  * one node alone and in a new recovery generation, so that nodes with the former data are refused.
  * The directory must not hold anything yet; an attempt that was killed is refused, not continued.
  */
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { logIndex, nodeId } from '../../common/ids.js';
 import { membersKey } from '../../machine/tables/keyspaces.js';
-import { syncDirectory } from '../../storage/index.js';
+import { makeDirectory, namesIn, syncDirectory } from '../../storage/index.js';
 import { lockDirectory } from '../directory-lock.js';
 import { encodeMembers, firstMembers, type MemberAddress } from '../group/cluster/members.js';
+import { isOfVolume } from '../own-directory.js';
 import { markDirectoryReady, NodeFilePort, openIdentity, readWholeFile } from '../wal/index.js';
 import { decodeDescriptor, DESCRIPTOR_FILE, type SnapshotDescriptor } from './descriptor.js';
 import { buildLog, buildStore } from './install.js';
@@ -30,8 +31,9 @@ export interface RestoreOptions {
 export async function restoreSnapshot(options: RestoreOptions): Promise<SnapshotDescriptor> {
   const { from, directory, clusterId } = options;
   const descriptor = await readBackup(from);
-  await mkdir(directory, { recursive: true });
-  const present = (await readdir(directory)).filter((name) => name !== options.besides);
+  await makeDirectory(directory);
+  const names = await namesIn(directory);
+  const present = names.filter((name) => name !== options.besides && !isOfVolume(name));
   if (present.length > 0) {
     throw new Error(`${directory} is not empty (${present[0]}…): restore into an empty directory`);
   }
