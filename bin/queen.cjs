@@ -11,46 +11,13 @@ const { existsSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 const { holdLifeline, runAsChild } = require('./launch/child.cjs');
+const { asksForHelp, COMMANDS, complaint, helpOf } = require('./launch/commands.cjs');
+const { usage, usageOf } = require('./launch/commands.cjs');
 const { heapIsAbout, holdYoungGeneration, wantedHeapMib } = require('./launch/heap.cjs');
 const { raiseThreadPool } = require('./launch/pool.cjs');
 
 const root = join(__dirname, '..');
 const EXIT_USAGE = 2;
-
-/** Each command is a module of dist/ that runs when it is imported. */
-const COMMANDS = {
-  start: { module: 'main.js', summary: 'run the broker (the default)' },
-  backup: {
-    module: 'backup.js',
-    summary: '--to DIR [--url URL]: copy the state of a running node',
-  },
-  repair: {
-    module: 'repair.js',
-    summary: 'check the log of a stopped node, rebuild what is damaged from its peers',
-  },
-  restore: { module: 'restore.js', summary: '--from DIR: fill an empty QUEEN_RAFT_DIR' },
-  verify: {
-    module: 'verify.js',
-    summary: '[DIR] [--json]: check the data of a stopped node, or a backup; changes nothing',
-  },
-};
-
-function usage() {
-  const rows = Object.entries(COMMANDS).map(
-    ([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`,
-  );
-  return `Usage: queen [command]
-
-Commands:
-${rows.join('\n')}
-
-Options:
-  --version  print the version
-  --help     print this text
-
-Settings are environment variables: docs/configuration.md
-`;
-}
 
 function fail(message, code) {
   process.stderr.write(`queen: ${message}\n`);
@@ -75,16 +42,21 @@ function runCommand(command, args) {
 }
 
 function main(args) {
-  const [name = 'start'] = args;
+  const [name = 'start', ...rest] = args;
   if (name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(usage());
+    const [about = ''] = rest;
+    process.stdout.write(Object.hasOwn(COMMANDS, about) ? helpOf(about) : usage());
   } else if (name === '--version' || name === '-v') {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     process.stdout.write(`${version}\n`);
-  } else if (Object.hasOwn(COMMANDS, name)) {
-    runCommand(COMMANDS[name], args);
-  } else {
+  } else if (!Object.hasOwn(COMMANDS, name)) {
     fail(`unknown command "${name}"\n\n${usage()}`, EXIT_USAGE);
+  } else if (asksForHelp(rest)) {
+    process.stdout.write(helpOf(name));
+  } else {
+    const wrong = complaint(name, rest);
+    if (wrong !== null) fail(`${name}: ${wrong}\n${usageOf(name)}`, EXIT_USAGE);
+    runCommand(COMMANDS[name], args);
   }
 }
 

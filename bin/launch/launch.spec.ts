@@ -3,7 +3,8 @@
  * life line, and when a clone counts as installed and built.
  */
 import { spawn, spawnSync, type ChildProcess, type SpawnOptions } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serverVariables } from '../../src/config/tables/server.js';
@@ -192,6 +193,66 @@ describe('queen.cjs', () => {
     expect(unknown.status).toBe(2);
     expect(unknown.stderr).toContain('unknown command "frobnicate"');
     expect(unknown.stderr).toContain('Usage: queen');
+  });
+});
+
+describe('the commands of queen.cjs', () => {
+  const NAMES = ['start', 'backup', 'repair', 'restore', 'verify'];
+
+  /** Commands that leave a file behind when they run. */
+  function queen(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+    cpSync(BIN, join(root, 'bin'), { recursive: true });
+    put('package.json', '{"type":"module","version":"1.2.3"}');
+    const body = `import { writeFileSync } from 'node:fs'; writeFileSync('ran', process.argv.join(' '));`;
+    for (const name of ['main', ...NAMES]) put(`dist/${name}.js`, body);
+    const env = { ...cleanEnv, QUEEN_HEAP_PCT: '0' };
+    return spawnSync(process.execPath, [join(root, 'bin', 'queen.cjs'), ...args], {
+      ...{ cwd: root, encoding: 'utf8', env },
+    });
+  }
+
+  it.each(
+    NAMES.flatMap((name) => [
+      [name, '--help'],
+      [name, '-h'],
+      ['help', name],
+    ]),
+  )('queen %s %s prints its help and does nothing', (...args) => {
+    const { status, stdout } = queen(...args);
+    const name = args.find((word) => NAMES.includes(word)) ?? '';
+    expect(status).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^usage: queen ${name}\\b`));
+    expect(existsSync(join(root, 'ran'))).toBe(false);
+  });
+
+  it.each(
+    NAMES.flatMap((name) => [
+      [name, '--frobnicate'],
+      [name, 'one', 'two'],
+    ]),
+  )('queen %s %s ends with 2 and its usage, and does nothing', (...args) => {
+    const { status, stderr } = queen(...args);
+    expect(status).toBe(2);
+    expect(stderr).toContain(`usage: queen ${args[0]}`);
+    expect(existsSync(join(root, 'ran'))).toBe(false);
+  });
+
+  it.each([
+    [[]],
+    [['start']],
+    [['repair']],
+    [['backup', '--to=x', '--url', 'http://h:1/', '--token', 't']],
+    [['restore', '--from', 'x']],
+    [['verify', 'x', '--json', '--at=7', '--scratch', 'y']],
+  ])('queen %j runs', (args) => {
+    expect(queen(...args)).toMatchObject({ status: 0, stderr: '' });
+    expect(readFileSync(join(root, 'ran'), 'utf8')).toContain(args.join(' '));
+  });
+
+  it('tells where data lies, and how it is called in a clone', () => {
+    const { stdout } = queen('--help');
+    for (const text of ['/var/lib/queen/raft', './data', 'npx queen'])
+      expect(stdout).toContain(text);
   });
 });
 

@@ -5,19 +5,10 @@
  *   exit code  0 sound   1 damaged   2 nothing was verified (usage, a broker runs in it, no access)
  */
 import { parseArgs } from 'node:util';
+import { ENV_TABLE } from '../config/table.js';
 import { verifyDirectory, type GroupReport, type VerifyReport } from '../raft/index.js';
 
 const USAGE = 'usage: queen verify [DIR] [--json] [--at INDEX] [--scratch DIR]';
-const HELP = `${USAGE}
-
-Checks the data directory of a stopped node, a copy of one, or a backup, and changes nothing in it.
-
-  DIR            QUEEN_RAFT_DIR when absent
-  --json         one document instead of lines
-  --at INDEX     tells the digest after this entry too, if the replay passes it
-  --scratch DIR  where the scratch is made; the temp directory when absent
-
-Ends with 0 when all is sound, 1 when something is damaged, 2 when nothing was verified.`;
 const EXIT_DAMAGED = 1;
 const EXIT_UNVERIFIED = 2;
 
@@ -29,10 +20,6 @@ interface Wanted {
 }
 
 export async function runVerify(args: readonly string[]): Promise<void> {
-  if (args.includes('--help')) {
-    print([HELP]);
-    return;
-  }
   try {
     const { directory, json, at, scratchIn } = wantedOf(args);
     const report = await verifyDirectory({
@@ -52,11 +39,16 @@ export async function runVerify(args: readonly string[]): Promise<void> {
 
 function wantedOf(args: readonly string[]): Wanted {
   const { values, positionals } = parsed(args);
-  const directory = positionals[0] ?? process.env['QUEEN_RAFT_DIR'];
+  const directory = positionals[0] ?? defaultDirectory();
   const at = values.at === undefined ? undefined : Number(values.at);
   const isIndex = at === undefined || (Number.isSafeInteger(at) && at > 0);
-  if (directory === undefined || positionals.length > 1 || !isIndex) throw new Error(USAGE);
+  if (directory === '' || positionals.length > 1 || !isIndex) throw new Error(USAGE);
   return { directory, json: values.json ?? false, at, scratchIn: values.scratch };
+}
+
+/** That of start, restore and repair; other settings of the node need not be right to look at its data. */
+function defaultDirectory(): string {
+  return process.env['QUEEN_RAFT_DIR'] ?? ENV_TABLE.raft.dir.fallback;
 }
 
 function parsed(args: readonly string[]) {

@@ -114,12 +114,16 @@ describe('the command', () => {
     });
   });
 
-  it('tells how it is used', async () => {
-    const { code, out } = await run('--help');
-    expect({ code, out }).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/usage: .*Ends with 0/s),
-    });
+  it('looks where start, restore and repair do when nothing is named', async () => {
+    const before = process.env.QUEEN_RAFT_DIR;
+    delete process.env.QUEEN_RAFT_DIR;
+    try {
+      const { out } = await run();
+      expect(out).toContain('/var/lib/queen/raft');
+      expect(out).not.toContain('usage');
+    } finally {
+      if (before !== undefined) process.env.QUEEN_RAFT_DIR = before;
+    }
   });
 
   it.each<[string, () => string[], RegExp]>([
