@@ -27,10 +27,20 @@ as \`<unset>\` or \`<set:N chars>\`. *(own)* marks variables that the reference 
 
 const escapeCell = (text: string): string => text.replaceAll('|', '\\|');
 
-function bounds({ min, max }: EnvVariable<unknown>): string {
-  if (min !== null && max !== null) return `${min}..${max}`;
-  if (min !== null) return `≥ ${min}`;
-  return max === null ? '' : `≤ ${max}`;
+function bounds(variable: EnvVariable<unknown>): string {
+  const { min, max } = variable;
+  if (min === null && max === null) return '';
+  const range = max === null ? `≥ ${min}` : min === null ? `≤ ${max}` : `${min}..${max}`;
+  return keepsDefaultOutside(variable) ? `${range}, else the default` : range;
+}
+
+/** Told by what the row does with such a number, so that the page never says another thing. */
+function keepsDefaultOutside({ type, min, max, parse }: EnvVariable<unknown>): boolean {
+  if (type !== 'integer') return false;
+  const outside = max === null ? (min ?? 0) - 1 : max + 1;
+  if (outside < 0) return false;
+  const parsed = parse(String(outside));
+  return !parsed.ok && !parsed.fatal;
 }
 
 function variableRow(variable: EnvVariable<unknown>): string {

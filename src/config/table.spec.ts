@@ -77,6 +77,17 @@ it('names each variable once', () => {
   expect(repeated).toEqual([]);
 });
 
+it('says of each number outside its bounds what becomes of it', () => {
+  const page = configurationPage();
+  expect(page).toContain('| `PORT` | integer | 6632 | ≤ 65535, else the default |');
+  for (const { name, type, max, parse } of rows.map(({ variable }) => variable)) {
+    if (type !== 'integer' || max === null) continue;
+    const isKept = !parse(String(max + 1)).ok;
+    const row = page.split('\n').find((line) => line.startsWith(`| \`${name}\``)) ?? '';
+    expect([name, row.includes('else the default')]).toEqual([name, isKept]);
+  }
+});
+
 it('has defaults within bounds', () => {
   const outside = rows.filter(({ variable: { fallbackText, min, max, type } }) => {
     const value = Number(fallbackText);
