@@ -236,6 +236,8 @@ describe('Nest adapter', () => {
     const nest = new NestLogger(logger);
     nest.log('Mapped {/health, GET}', 'RouterExplorer');
     nest.error('boom', 'Error: boom\n    at x', 'ExceptionsHandler');
+    // The boot says this one itself.
+    nest.error('boom', 'Error: boom\n    at x', 'ExceptionHandler');
     nest.warn({ odd: 1 });
     expect(logger.lines).toEqual([
       {
@@ -249,6 +251,12 @@ describe('Nest adapter', () => {
         target: 'nest',
         message: 'boom',
         fields: { context: 'ExceptionsHandler', stack: 'Error: boom\n    at x' },
+      },
+      {
+        level: 'debug',
+        target: 'nest',
+        message: 'boom',
+        fields: { context: 'ExceptionHandler', stack: 'Error: boom\n    at x' },
       },
       {
         level: 'warn',

@@ -9,6 +9,8 @@ import type { LogFields } from './line.js';
 import type { Logger, TargetLogger } from './logger.js';
 
 const NEST_TARGET = 'nest';
+/** Tells what it throws on; the boot then says it in its one FATAL line. */
+const RETHROWER = 'ExceptionHandler';
 
 function textOf(message: unknown): string {
   if (typeof message === 'string') return message;
@@ -35,7 +37,7 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.write('error', message, rest);
+    this.write(fieldsOf(rest).context === RETHROWER ? 'debug' : 'error', message, rest);
   }
 
   fatal(message: unknown, ...rest: unknown[]): void {
