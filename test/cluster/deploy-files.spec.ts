@@ -1,4 +1,5 @@
 /** The deployment files parse and say what the broker reads. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -58,6 +59,37 @@ describe('Dockerfile', () => {
       for (const file of files.split(' ')) {
         expect([file, existsSync(join(ROOT, file))]).toEqual([file, true]);
       }
+    }
+  });
+});
+
+describe('README of three nodes', () => {
+  const page = readFileSync(join(ROOT, 'deploy/compose/three-node/README.md'), 'utf8');
+
+  it('begins where the reader is, and its secret is not committed by accident', () => {
+    expect(page).toContain('cd deploy/compose/three-node ');
+    expect(readFileSync(join(ROOT, '.gitignore'), 'utf8').split('\n')).toContain('.env');
+  });
+
+  it('acknowledges what was popped, whatever the partition is called', () => {
+    expect(page).not.toMatch(/"partitionId":"\d+"/);
+  });
+
+  it('starts one node again in a way that exists', () => {
+    expect(page).toContain('npm run cluster -- --only N');
+    const cluster = (
+      ...args: string[]
+    ): { status: number | null; stdout: string; stderr: string } =>
+      spawnSync(process.execPath, [join(ROOT, 'bin', 'cluster.cjs'), ...args], {
+        encoding: 'utf8',
+      });
+    expect(cluster('--help')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('--only N') as string,
+    });
+    for (const wrong of [['--only', '4'], ['--only'], ['2']]) {
+      const { status, stderr } = cluster(...wrong);
+      expect([status, stderr.includes('usage: npm run cluster')]).toEqual([2, true]);
     }
   });
 });
