@@ -9,6 +9,15 @@ import { walkPartitions } from '../reads/partition-walk.js';
 import type { Slices } from '../reads/slices.js';
 import type { ChangedEntry } from './fetch-body.js';
 
+/** One page as it is answered, or what is wrong with the entry. */
+export type ChangedPage =
+  | { readonly queue: string; readonly error: string }
+  | {
+      readonly queue: string;
+      readonly partitions: readonly object[];
+      readonly next: string | null;
+    };
+
 interface PageKey {
   /** µs of the newest append; 0 in pages by name. */
   readonly at: number;
@@ -39,7 +48,7 @@ export async function changedPage(
   walk: { readonly tables: Tables; readonly slices: Slices },
   queue: QueueRow,
   entry: ChangedEntry,
-): Promise<object> {
+): Promise<ChangedPage> {
   const after = parseCursor(entry);
   if (after === undefined) return { queue: entry.queue, error: 'BAD_CURSOR' };
   const page = new ObjectHeap<ChangedRow>((a, b) => compare(a, b) > 0);

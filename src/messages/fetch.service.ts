@@ -19,6 +19,7 @@ import { findQueue } from '../reads/partition-identity.js';
 import { Slices } from '../reads/slices.js';
 import { Tenancy } from '../tenancy/tenant.js';
 import { changedPage } from './changed-partitions.js';
+import type { ChangedPage } from './changed-partitions.js';
 import type { FetchBody, OffsetEntry } from './fetch-body.js';
 import { parseChanged, parseFetch, parseOffsets } from './fetch-body.js';
 import type { FetchPass } from './fetch-read.js';
@@ -27,6 +28,8 @@ import { fetchOnce, renderFetch } from './fetch-read.js';
 const RECHECK_MS = 1_000;
 /** Least time between two reads of one waiting fetch that has something, but not enough. */
 const GATHER_MS = 10;
+/** Lanes in one answer; past that a page has one. */
+const MAX_CHANGED = 100_000;
 const UNKNOWN = 'UNKNOWN_TOPIC_OR_PARTITION';
 
 @Injectable()
@@ -87,11 +90,18 @@ export class FetchService implements OnModuleDestroy {
     // Before the walk: what is appended while it runs is stamped later than this.
     const safeTime = timestampText(this.waitsOf(group).safeMicros);
     const walk = { tables: group.tables, slices: new Slices() };
-    const pages: object[] = [];
+    const pages: ChangedPage[] = [];
+    let left = MAX_CHANGED;
     for (const entry of entries) {
       const queue = findQueue(group.tables, tenant, entry.queue);
-      if (queue === undefined) pages.push({ queue: entry.queue, error: UNKNOWN });
-      else pages.push(await changedPage(walk, queue, entry));
+      if (queue === undefined) {
+        pages.push({ queue: entry.queue, error: UNKNOWN });
+        continue;
+      }
+      const limit = Math.min(entry.limit, Math.max(left, 1));
+      const page = await changedPage(walk, queue, { ...entry, limit });
+      if ('partitions' in page) left -= page.partitions.length;
+      pages.push(page);
     }
     sendJson(reply, 200, { safeTime, safeTimeDegraded: false, entries: pages });
   }

@@ -251,6 +251,23 @@ describe('partitions/changed', () => {
     expect(second.safeTime >= second.partitions[0].lastWriteAt).toBe(true);
   });
 
+  it('is bounded as a whole: pages beyond have one lane and say where to go on', async () => {
+    const items = Array.from({ length: 128 }, (_, i) => ({
+      ...{ queue: 'wide', partition: String(i).padStart(3, '0'), payload: 1 },
+    }));
+    await broker.post('/api/v1/push', { items });
+    const entries = Array.from({ length: 1024 }, () => ({ queue: 'wide' }));
+    const { json } = await broker.post('/api/v1/partitions/changed', { entries });
+    const pages = json.entries as { partitions: { name: string }[]; next: string | null }[];
+    const lanes = pages.map(({ partitions, next }) => [partitions.length, next]);
+    const whole = Math.floor(100_000 / 128);
+    expect(lanes.slice(0, whole)).toEqual(Array.from({ length: whole }, () => [128, null]));
+    expect(lanes[whole]).toEqual([100_000 % 128, expect.stringMatching(/^n\|/)]);
+    expect(lanes.slice(whole + 1)).toEqual(
+      Array.from({ length: 1024 - whole - 1 }, () => [1, 'n|000']),
+    );
+  });
+
   it('tells wrong cursors and missing queues per entry', async () => {
     const since = '2020-01-01T00:00:00Z';
     expect(await changed({ queue: 'ch', after: 't|1|a' })).toMatchObject({ error: 'BAD_CURSOR' });
