@@ -1,5 +1,5 @@
 /** The pages of docs/evidence that runs of the bench fill with --evidence: what was run and what it shows. */
-import { writeEvidence } from '../../support/evidence.js';
+import { writeEvidence, type EvidencePage } from '../../support/evidence.js';
 import type { BenchOptions } from './options.js';
 
 const RETENTION = `One broker, 1 KiB messages in pushes of 100. So many messages are stored, one of a thousand of them is
@@ -20,57 +20,54 @@ durable path in turn. Then many messages in memory, RSS at each million.`;
 const GUARDS = `Brokers one after the other, pushes of one message of 100 B over 50 connections: JWT off, HS256 with one token
 that the broker remembers, and HS256 with a token it never saw on every request.`;
 
-/** Answers the path of the page, null when no page belongs to the run. */
+const CASES = `Two cores, the generator beside the broker: only ratios of one run mean something, and of them the ones by
+CPU of the JavaScript thread most. The verifier at the end reads everything back: each acknowledged message once, in order.`;
+
+const NODES = `Three nodes and the generator on the same machine, connections spread over all nodes, next to a single node in
+the same run. Budgets are shares of the single node.`;
+
+const STEADY = `One broker, pushes of 100 x 1 KB for so long, with the figures of every part of it: what grows or slows shows.`;
+
+const PARTITIONS = `One broker, so many partitions made by pushes: memory per partition, the longest answer beside it, the cost
+of parked pops, and restarts after SIGTERM and SIGKILL.`;
+
+const ADMIN = `One broker with so many partitions: every GET of the admin plane, how long it takes, and how long a ping
+beside it waits.`;
+
+type Page = Pick<EvidencePage, 'path' | 'title' | 'about'>;
+
+function pageOf(options: BenchOptions): Page {
+  if (options.retention !== undefined) {
+    return page('retention', 'Retention beside half load', RETENTION);
+  }
+  if (options.deadLetterStorm !== undefined) {
+    return page('dead-letter-storm', 'A storm of dead letters beside steady traffic', STORM);
+  }
+  if (options.ephemeral) {
+    return page('ephemeral-bench', 'Ephemeral queues beside the durable path', EPHEMERAL);
+  }
+  if (options.guards) return page('guards', 'What tokens cost', GUARDS);
+  if (options.nodes !== undefined) return page('bench-nodes', 'Bench of a cluster', NODES);
+  if (options.steadySeconds !== undefined) return page('bench-steady', 'Steady state', STEADY);
+  if (options.partitions === undefined) return page('bench', 'Bench', CASES);
+  return options.admin
+    ? page('bench-admin', 'The admin plane of many partitions', ADMIN)
+    : page('bench-partitions', 'Many partitions', PARTITIONS);
+}
+
+const page = (name: string, title: string, about: string): Page => ({
+  path: `docs/evidence/${name}.md`,
+  title,
+  about,
+});
+
+/** Answers the path of the page. */
 export function writePage(
   options: BenchOptions,
   { report, passed }: { readonly report: string; readonly passed: boolean },
-): string | null {
-  const table = `\`\`\`text\n${report}\n\`\`\``;
-  const { retention, deadLetterStorm } = options;
-  const strict = options.strict ? ' --strict' : '';
-  if (retention !== undefined) {
-    const path = 'docs/evidence/retention.md';
-    writeEvidence({
-      ...{ path, title: 'Retention beside half load', about: RETENTION, table, passed },
-      command: `npm run bench -- --retention ${retention}${strict}`,
-    });
-    return path;
-  }
-  if (deadLetterStorm !== undefined) {
-    const path = 'docs/evidence/dead-letter-storm.md';
-    writeEvidence({
-      ...{
-        path,
-        title: 'A storm of dead letters beside steady traffic',
-        about: STORM,
-        table,
-        passed,
-      },
-      command: `npm run bench -- --dead-letter-storm ${deadLetterStorm}${strict}`,
-    });
-    return path;
-  }
-  if (options.ephemeral) {
-    const path = 'docs/evidence/ephemeral-bench.md';
-    const { messages } = options;
-    const many = messages === undefined ? '' : ` --messages ${messages}`;
-    writeEvidence({
-      ...{
-        path,
-        title: 'Ephemeral queues beside the durable path',
-        about: EPHEMERAL,
-        table,
-        passed,
-      },
-      command: `npm run bench -- --ephemeral${many}${strict}`,
-    });
-    return path;
-  }
-  if (options.guards) {
-    const path = 'docs/evidence/guards.md';
-    const command = `npm run bench -- --guards${strict}`;
-    writeEvidence({ path, title: 'What tokens cost', about: GUARDS, table, command, passed });
-    return path;
-  }
-  return null;
+): string {
+  const found = pageOf(options);
+  const table = `\`\`\`text\n${report.replace(/ +$/gm, '')}\n\`\`\``;
+  writeEvidence({ ...found, table, passed, command: options.command });
+  return found.path;
 }

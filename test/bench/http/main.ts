@@ -201,8 +201,7 @@ async function main(): Promise<number> {
   const report = reportOf(outcome);
   say(`\n${report}`);
   const passed = hasPassed(outcome, options);
-  const page = options.evidence ? writePage(options, { report, passed }) : null;
-  if (page !== null) say(`written: ${page}`);
+  if (options.evidence) say(`written: ${writePage(options, { report, passed })}`);
   if (options.profile !== undefined) say(`\n${profileTable(options.profile)}`);
   if (options.json !== undefined) writeFileSync(options.json, JSON.stringify(outcome, null, 2));
   return passed ? 0 : 1;

@@ -24,12 +24,13 @@ export const USAGE = `npm run bench -- [options]
   --guards             pushes with JWT on against off instead of the cases
   --retention N        retention of N messages (1000000) beside half load instead of the cases
   --dead-letter-storm N  N dead letters (100000) on one queue beside steady traffic of others
-  --evidence           with --retention, --dead-letter-storm, --ephemeral or --guards: the page in
-                       docs/evidence
+  --evidence           the page of the run in docs/evidence
   --longpoll           wake-up of a waiting pop, median of 100, instead of the cases
 `;
 
 export interface BenchOptions {
+  /** As a reader would repeat it. */
+  readonly command: string;
   readonly cases: readonly BenchCase[];
   readonly rounds: number;
   readonly warmupMs: number;
@@ -102,7 +103,9 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
   const cases = known.filter(({ name }) => wanted?.some((text) => fits(name, text)) ?? true);
   if (cases.length === 0) throw new Error(`no case is named like "${values.filter ?? ''}"`);
   const seconds = numberOf(values.seconds) ?? (quick ? 1.5 : 4);
+  const said = args.filter((arg) => arg !== '--evidence').join(' ');
   return {
+    command: `npm run bench -- ${said}`.replace(/ -- $/, ''),
     cases,
     rounds: numberOf(values.rounds) ?? 3,
     warmupMs: quick ? 500 : 1000,
