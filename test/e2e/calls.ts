@@ -126,8 +126,8 @@ export class Calls {
     const before = this.parked;
     const answer = start();
     await eventually(async () => (this.parked > before ? true : null));
-    // Its registration, if it needs one, is committed before that of a call that comes later.
-    await this.broker.get('/status');
+    // A read waits for what was committed before it: for its registration, if it needed one.
+    await this.broker.get('/api/v1/resources/queues?limit=1');
     return { answer };
   }
 
