@@ -74,8 +74,7 @@ export async function makeSample(options: SampleOptions): Promise<Sample> {
   const run = new Load(opened.group, ledger, options);
   await run.until(OLD_SHARE);
   copyStandingStill(directory, paths.old);
-  const isCollected = (): boolean =>
-    Math.min(collected.unlinked, collected.rewritten) > 0 && holdsRevision(directory);
+  const isCollected = (): boolean => collected.rewritten > 0 && holdsRevision(directory);
   // On a busy machine the load is short, and what was rewritten may be unlinked again.
   for (let share = 1; share <= MOST_SHARE; share += 0.5) {
     await run.until(share);

@@ -32,6 +32,7 @@ import type { CoordinatorPort, DispatcherPort, LogEntry } from '../ports.js';
 import { loadColumns } from '../recovery.js';
 import type { ClusterGroupParts } from './cluster-parts.js';
 import { ClusterWiring, sentAwayError, type ClusterHost } from './cluster-wiring.js';
+import { isDamage } from '../log-errors.js';
 import { settleMembership } from './first-start.js';
 import { Housekeeping } from './housekeeping.js';
 import { toLogEntry } from './log-entries.js';
@@ -39,7 +40,7 @@ import type { RoleChange } from './member-role.js';
 import { MEMBERSHIP_QUESTION } from './membership-desk.js';
 import { peerHandlers } from './peer-desk.js';
 import type { PeerChannel } from './peer-port.js';
-import { isDamage } from '../log-errors.js';
+import { VoteRight } from './vote-right.js';
 
 const VIEW_EVERY_SWEEPS = 2;
 /** A grant is handed back for as long as its lease runs, at least and at most this long. */
@@ -96,22 +97,21 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
   async start(): Promise<void> {
     const { wal, store, machine, ids, log, peers } = this.parts;
     const { state, pops, sessions, watch } = this.own;
+    const right = new VoteRight(this.parts, this.tables.sessions);
     state.events.listen({ granted: (grant) => pops.granted(grant) });
     await loadColumns({ store, machine, ids, wal: this.parts.walPort, log });
     await peers.start(
       peerHandlers({
         ...{ ...this.own, tables: this.tables, commands: machine.commands, log, wal },
-        nodeId: this.parts.nodeId,
-        kinds: this.parts.kinds,
-        applied: () => state.appliedIndex,
+        ...{ nodeId: this.parts.nodeId, kinds: this.parts.kinds },
+        ...{ applied: () => state.appliedIndex, lastIndex: () => wal.lastIndex },
+        mayVote: () => right.mayVote,
         takesPart: () => this.takesPart(),
-        leader: () => this.own.role.leader,
-        lastIndex: () => wal.lastIndex,
-        reroute: () => this.reroute(),
+        ...{ leader: () => this.own.role.leader, reroute: () => this.reroute() },
       }),
     );
     peers.answer(MEMBERSHIP_QUESTION, (text) => this.own.membership.answer(text));
-    await settleMembership(this.parts, this.own.book);
+    right.joins = await settleMembership(this.parts, this.own.book);
     this.admitted = true;
     state.checkpointer.start();
     state.maintenance.start();

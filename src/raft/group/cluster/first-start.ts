@@ -26,25 +26,26 @@ export function membersAtStart(parts: Parts): Members {
   return join || isFresh(parts) ? NO_MEMBERS : listed;
 }
 
-/** Resolves when the node may take part; rejects with IdentityRefusal. */
-export async function settleMembership(parts: Parts, book: MemberBook): Promise<void> {
+/** Resolves when the node may take part, true when it joins; rejects with IdentityRefusal. */
+export async function settleMembership(parts: Parts, book: MemberBook): Promise<boolean> {
   const { nodeId, directoryId, first, peers, log, wal } = parts;
   const others = othersOf(nodeId, first, book);
   const asked = { nodeId, directoryId, others, peers, lastIndex: wal.lastIndex };
   await checkIdentity({ ...asked, term: wal.hardState.term, log });
-  if (first.stored !== null) return;
+  if (first.stored !== null) return false;
   if (book.ids.length > 0) {
     book.store();
-    return;
+    return false;
   }
   const isAlone = others.length === 0;
   if (!first.join && (isAlone || !(await clusterExists(asked)))) {
     book.adopt(first.listed);
-    return;
+    return false;
   }
   log.info('raft: this fresh node joins an existing cluster and serves 503 until it is added', {
     node: nodeId,
   });
+  return true;
 }
 
 function othersOf(self: NodeId, first: FirstMembers, book: MemberBook): NodeId[] {

@@ -43,6 +43,8 @@ export interface PeerDeskParts {
   readonly flow: CommandFlow;
   /** Admitted and not stopped. */
   takesPart(): boolean;
+  /** Its vote counts: see VoteRight. */
+  mayVote(): boolean;
   applied(): LogIndex;
   leader(): NodeId;
   lastIndex(): LogIndex;
@@ -54,6 +56,7 @@ export function peerHandlers(parts: PeerDeskParts): PeerHandlers {
   return {
     message: (message: Message) => {
       if (!parts.takesPart()) return;
+      if (message.kind === 'vote-request' && !parts.mayVote()) return;
       if (message.kind === 'timeout-now' && message.from === parts.leader()) {
         parts.leavers.handedOver(message.from);
       }
