@@ -72,10 +72,14 @@ export class Operator {
     return JSON.stringify([...this.phases]);
   }
 
-  /** A fresh node asks members who may not have heard yet that its number is free: it tries again. */
+  /**
+   * A node on its way asks members who may not have heard yet that its number is free, also when it starts
+   * once more as a learner: it tries again.
+   */
   mayBeRefused(node: SimNode, error: unknown): boolean {
     const isRefusal = error instanceof Error && error.name === 'IdentityRefusal';
-    return isRefusal && this.phases.get(node.id) === 'fresh';
+    const phase = this.phases.get(node.id);
+    return isRefusal && (phase === 'fresh' || phase === 'learner');
   }
 
   private async step(): Promise<void> {
