@@ -52,6 +52,11 @@ export class Scene {
     return this.page.goto(this.broker.url + path);
   }
 
+  /** What its calls still tell the console comes now or never, and not in the next test. */
+  async leave(): Promise<void> {
+    await this.page.goto('about:blank');
+  }
+
   heading(name: string): Locator {
     return this.page.getByRole('heading', { level: 1, name, exact: true });
   }
