@@ -32,6 +32,8 @@ export const QUICK: ClusterTiming = {
 
 export interface StartOptions {
   readonly join?: boolean;
+  /** Only these start with `create`; the others are listed as well and start later. */
+  readonly early?: readonly number[];
   readonly forceRecover?: boolean;
   readonly directory?: string;
   readonly segmentBytes?: number;
@@ -57,7 +59,7 @@ export class ClusterHarness {
     const ids = Array.from({ length: size }, (_, i) => i + 1);
     const harness = new ClusterHarness(directory, ids);
     await options.prepare?.(directory);
-    await Promise.all(ids.map((id) => harness.start(id, options)));
+    await Promise.all((options.early ?? ids).map((id) => harness.start(id, options)));
     return harness;
   }
 

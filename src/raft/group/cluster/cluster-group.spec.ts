@@ -126,6 +126,17 @@ describe('cluster group', () => {
     await expect(cluster.start(3)).rejects.toThrow(/bound to data directory/);
   });
 
+  it('has the vote of a founder whose first start comes after the leader was lost', async () => {
+    await cluster.remove();
+    cluster = await ClusterHarness.create(3, { early: [1, 2] });
+    const lost = await cluster.leader();
+    await push(cluster, lost, 'a');
+    await cluster.kill(lost);
+    await cluster.start(3);
+    await cluster.leader();
+    expect(await push(cluster, 3, 'b')).toBe(1);
+  });
+
   it('notes damage that a read of the log for others meets, for the next start', async () => {
     await cluster.leader();
     const damage = new WalDamageError({ file: 'f', byteOffset: 1, reason: 'bad', cure: 'c' });

@@ -26,7 +26,10 @@ export function membersAtStart(parts: Parts): Members {
   return join || isFresh(parts) ? NO_MEMBERS : listed;
 }
 
-/** Resolves when the node may take part, true when it joins; rejects with IdentityRefusal. */
+/**
+ * Resolves when the node may take part, true when it was told to join and is to be added; rejects with
+ * IdentityRefusal. One that only finds its cluster founded already is a founder that comes late.
+ */
 export async function settleMembership(parts: Parts, book: MemberBook): Promise<boolean> {
   const { nodeId, directoryId, first, peers, log, wal } = parts;
   const others = othersOf(nodeId, first, book);
@@ -45,7 +48,7 @@ export async function settleMembership(parts: Parts, book: MemberBook): Promise<
   log.info('raft: this fresh node joins an existing cluster and serves 503 until it is added', {
     node: nodeId,
   });
-  return true;
+  return first.join;
 }
 
 function othersOf(self: NodeId, first: FirstMembers, book: MemberBook): NodeId[] {

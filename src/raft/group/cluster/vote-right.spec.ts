@@ -1,4 +1,4 @@
-/** Whose vote counts: founders always, a node that joins once its state binds its number to its directory. */
+/** Whose vote counts: founders always, a node told to join once its state binds its number to its directory. */
 import { nodeId } from '../../../common/ids.js';
 import { VoteRight } from './vote-right.js';
 

@@ -1,8 +1,10 @@
 /**
  * Whether this node's vote counts. A removed member that comes back with an empty disk under its old
  * number still is a voter to a member that never heard of the removal. With two such votes that member
- * would lead without what was committed since; so a node that joins votes only when its own state binds
- * its number to this very directory, that is, once it was added again and holds everything up to there.
+ * would lead without what was committed since; so a node that was told to join votes only when its own
+ * state binds its number to this very directory, that is, once it was added again and holds everything up
+ * to there. A founder votes before anything is bound, also one whose first start comes late: the others
+ * may need it for their majority.
  */
 import { hexText } from '../../../common/uuid-v7.js';
 import type { NodeId } from '../../../common/ids.js';
@@ -14,7 +16,7 @@ export interface VoteRightParts {
 }
 
 export class VoteRight {
-  /** This start found an empty directory and a cluster to join. */
+  /** This start found an empty directory and was told to join (QUEEN_RAFT_JOIN). */
   joins = false;
 
   constructor(
@@ -24,7 +26,6 @@ export class VoteRight {
 
   get mayVote(): boolean {
     const bound = this.sessions.directoryOf(this.parts.nodeId);
-    // Founders vote before anything is bound.
     if (bound === undefined) return !this.joins;
     return hexText(bound) === hexText(this.parts.directoryId);
   }
