@@ -35,10 +35,11 @@ export async function settleMembership(parts: Parts, book: MemberBook): Promise<
   const others = othersOf(nodeId, first, book);
   const asked = { nodeId, directoryId, others, peers, lastIndex: wal.lastIndex };
   await checkIdentity({ ...asked, term: wal.hardState.term, log });
-  if (first.stored !== null) return false;
+  // Started again before it was added: told to join as before.
+  if (first.stored !== null) return first.join;
   if (book.ids.length > 0) {
     book.store();
-    return false;
+    return first.join;
   }
   const isAlone = others.length === 0;
   if (!first.join && (isAlone || !(await clusterExists(asked)))) {

@@ -16,7 +16,7 @@ export interface VoteRightParts {
 }
 
 export class VoteRight {
-  /** This start found an empty directory and was told to join (QUEEN_RAFT_JOIN). */
+  /** Was told to join (QUEEN_RAFT_JOIN); it stays a joining node until its number is bound. */
   joins = false;
 
   constructor(
