@@ -6,15 +6,16 @@
  *   damage met ─► node stops, repair.pending ─► restart: examine all, rebuild from a member ─► serve
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
-import { stat, unlink } from 'node:fs/promises';
+import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBlanked } from '../common/blank-bytes.js';
 import { logIndex, nodeId, type NodeId } from '../common/ids.js';
 import { appliedIndexOf, syncDirectory, syncDirectoryNow } from '../storage/index.js';
 import type { GroupLog } from './group/ports.js';
+import { isThere } from './is-there.js';
 import { contextOf, fetchEntries } from './transport/index.js';
 import type { PeerAddress, PeerNetworkOptions } from './transport/index.js';
-import { isMissing, NodeFilePort, repairWal, WalDamageError } from './wal/index.js';
+import { NodeFilePort, repairWal, WalDamageError } from './wal/index.js';
 import type { DirectoryIdentity, EntrySource, RepairReport } from './wal/index.js';
 
 export const REPAIR_FILE = 'repair.pending';
@@ -63,7 +64,7 @@ export async function openRepaired<T>(
   open: () => Promise<T>,
 ): Promise<T> {
   if (options.peers === null) return open();
-  if (await isPending(options.directory)) {
+  if (await isThere(join(options.directory, REPAIR_FILE))) {
     await repairWhenReachable(options);
     return open();
   }
@@ -134,18 +135,9 @@ function sourcesOf({ identity, peers, log }: LogRepairOptions): EntrySource[] {
     });
 }
 
-async function isPending(directory: string): Promise<boolean> {
-  try {
-    await stat(join(directory, REPAIR_FILE));
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
-}
-
 async function removeMark(directory: string): Promise<void> {
-  if (!(await isPending(directory))) return;
-  await unlink(join(directory, REPAIR_FILE));
+  const path = join(directory, REPAIR_FILE);
+  if (!(await isThere(path))) return;
+  await unlink(path);
   await syncDirectory(directory);
 }

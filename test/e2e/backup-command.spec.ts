@@ -13,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import fsPromises from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -195,6 +196,23 @@ describe('an earlier backup', () => {
     expect(readdirSync(root)).toEqual(['monday']);
   });
 
+  it('is there again also when somebody made the directory anew meanwhile', async () => {
+    const to = await madeBackup();
+    renameSync(to, `${to}.replaced`);
+    mkdirSync(to);
+    expect(await backup(to, cutUrl())).toMatchObject({ code: 1 });
+    await readBackup(to);
+    expect(readdirSync(root)).toEqual(['monday']);
+  });
+
+  it('is kept aside while something else has its name', async () => {
+    const to = await madeBackup();
+    renameSync(to, `${to}.replaced`);
+    put('monday', 'notes.txt');
+    expect(await backup(to)).toMatchObject({ code: 1 });
+    await readBackup(`${to}.replaced`);
+  });
+
   it('gives way to the next one whatever killed runs have left', async () => {
     const to = await madeBackup();
     for (const left of ['partial', 'replaced']) cpSync(to, `${to}.${left}`, { recursive: true });
@@ -208,6 +226,19 @@ describe('an earlier backup', () => {
 });
 
 describe('is called', () => {
+  it('below a directory that it may pass and not list', async () => {
+    const real = fsPromises.readdir as (path: string, ...rest: unknown[]) => Promise<string[]>;
+    const refusal = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    const readdir = (path: string, ...rest: unknown[]): Promise<string[]> =>
+      path === tmpdir() ? Promise.reject(refusal) : real(path, ...rest);
+    const closed = jest.spyOn(fsPromises, 'readdir').mockImplementation(readdir as never);
+    const result = await backup(join(root, 'to'));
+    const asked = closed.mock.calls.length;
+    closed.mockRestore();
+    expect(result).toMatchObject({ code: 0 });
+    expect(asked).toBeGreaterThan(0);
+  });
+
   it('with a slash behind the URL, values behind =, into an empty directory', async () => {
     const to = join(root, 'deep', 'empty');
     mkdirSync(to, { recursive: true });

@@ -36,6 +36,8 @@ export async function openBackupTarget(to: string): Promise<BackupTarget> {
   const [partial, replaced] = [`${target}.partial`, `${target}.replaced`];
   await putBack(target, replaced);
   await refuseOther(target);
+  // What is left in the target now is a whole backup, or nothing.
+  await rm(replaced, { recursive: true, force: true });
   await makeDirectory(dirname(target));
   await refuseMount(target);
   await refuseInside(dirname(target));
@@ -73,12 +75,19 @@ async function swap(
   await rm(replaced, { recursive: true, force: true });
 }
 
-/** A run was killed between its two renames, or before it removed what it had replaced. */
+/**
+ * A run was killed between its two renames, or before it removed what it had replaced. Somebody may have
+ * made the directory again meanwhile: empty, it gives way to the backup.
+ */
 async function putBack(target: string, replaced: string): Promise<void> {
   if (!(await isThere(replaced))) return;
   await refuseForeign(replaced, BACKUP_NAMES, 'is the place where the earlier backup is put aside');
-  if (await isThere(target)) await rm(replaced, { recursive: true, force: true });
-  else await rename(replaced, target);
+  const isVacant = !(await isThere(target)) || (await isEmptyDirectory(target));
+  if (isVacant) await rename(replaced, target);
+}
+
+async function isEmptyDirectory(path: string): Promise<boolean> {
+  return (await stat(path)).isDirectory() && (await namesIn(path)).length === 0;
 }
 
 async function refuseOther(target: string): Promise<void> {
@@ -139,8 +148,9 @@ async function refuseMount(target: string): Promise<void> {
 
 /** Nothing but the broker's own may grow in a data directory. */
 async function refuseInside(parent: string): Promise<void> {
-  const names = await namesIn(parent);
-  if (names.includes(IDENTITY_FILE) && names.includes('wal')) {
+  const has = (name: string): Promise<boolean> => isThere(join(parent, name));
+  // Asked by name: a directory on the way may be passed and not be listed.
+  if ((await has(IDENTITY_FILE)) && (await has('wal'))) {
     throw refusal(parent, 'is the data directory of a node, and the backup would lie in it');
   }
   if (dirname(parent) !== parent) await refuseInside(dirname(parent));
