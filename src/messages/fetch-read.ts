@@ -29,6 +29,8 @@ export interface FetchPass {
   readonly entries: readonly FetchedEntry[];
   readonly payloadBytes: number;
   readonly hasError: boolean;
+  /** Nothing more fits, however long one waits. */
+  readonly isFull: boolean;
 }
 
 export async function fetchOnce(
@@ -54,7 +56,8 @@ export async function fetchOnce(
   } finally {
     await views.close();
   }
-  return { entries: fetched, payloadBytes, hasError: fetched.some(({ error }) => error !== null) };
+  const hasError = fetched.some(({ error }) => error !== null);
+  return { entries: fetched, payloadBytes, hasError, isFull: leftBytes <= 0 };
 }
 
 /** One view for a pass, opened when the first entry needs rows. */

@@ -166,17 +166,17 @@ describe('fetch', () => {
     const group = broker.nest.get(Groups).first;
     const entries = ['a', 'b', 'c'].map((partition) => ({ queue: 'full', partition, offset: 0 }));
     const asked = entries.map((entry) => ({ ...entry, maxBytes: 1_000_000 }));
-    const counts = async (bytes: number): Promise<number[]> => {
+    const counts = async (bytes: number): Promise<readonly [number[], boolean]> => {
       const pass = await fetchOnce(group, DEFAULT_TENANT, asked, bytes);
       expect(pass.entries.map(({ highWatermark, error }) => [highWatermark, error])).toEqual(
         asked.map(() => [1, null]),
       );
-      return pass.entries.map(({ records }) => records.length);
+      return [pass.entries.map(({ records }) => records.length), pass.isFull];
     };
-    expect(await counts(1)).toEqual([1, 0, 0]);
-    expect(await counts(1_002)).toEqual([1, 0, 0]);
-    expect(await counts(2_000)).toEqual([1, 1, 0]);
-    expect(await counts(100_000)).toEqual([1, 1, 1]);
+    expect(await counts(1)).toEqual([[1, 0, 0], true]);
+    expect(await counts(1_002)).toEqual([[1, 0, 0], true]);
+    expect(await counts(2_000)).toEqual([[1, 1, 0], true]);
+    expect(await counts(100_000)).toEqual([[1, 1, 1], false]);
   });
 });
 
