@@ -98,7 +98,6 @@ export function attachHooks(fastify: FastifyInstance, hooks: HttpHooks): void {
   const { routes, admission, maxBodyBytes } = hooks;
   const unannounced = new WeakMap<FastifyRequest, Permit>();
   routes.attach(fastify);
-  fastify.addHook('onRequest', refuseWithoutHost);
   fastify.addHook('onRoute', (route) => {
     if (route.method === 'HEAD') route.onSend = [route.onSend ?? [], dropEmptyLength].flat();
   });
@@ -112,7 +111,12 @@ export function attachHooks(fastify: FastifyInstance, hooks: HttpHooks): void {
     overloaded: () => admission.overloaded(),
   });
   fastify.addContentTypeParser('*', parse);
+  // One hook for all: each costs something with every request.
   fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
+    if (lacksHost(request)) {
+      refuseWithoutHost(reply);
+      return;
+    }
     if (request.routeOptions.config.growing !== true) {
       done();
       return;
@@ -134,12 +138,11 @@ export function attachHooks(fastify: FastifyInstance, hooks: HttpHooks): void {
 }
 
 /** HTTP/1.1 wants to know which host is meant (RFC 9112 §3.2). */
-function refuseWithoutHost(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  const { headers, httpVersion } = request.raw;
-  if (headers.host !== undefined || httpVersion !== '1.1') {
-    done();
-    return;
-  }
+function lacksHost({ raw }: FastifyRequest): boolean {
+  return raw.headers.host === undefined && raw.httpVersion === '1.1';
+}
+
+function refuseWithoutHost(reply: FastifyReply): void {
   void reply.header('connection', 'close');
   sendJson(reply, 400, { error: 'the Host header is missing', code: 'bad_request' });
 }

@@ -86,6 +86,20 @@ describe.each(['http', 'https'] as const)('connections of an %s server', (scheme
     await end;
   });
 
+  it('listens to requests no longer than a connection is silent', async () => {
+    const alone = server.listenerCount('request');
+    const socket = await open();
+    expect(server.listenerCount('request')).toBe(alone + 1);
+    await ask(socket);
+    expect(server.listenerCount('request')).toBe(alone);
+    (await open()).destroy();
+    const end = performance.now() + 20_000;
+    while (server.listenerCount('request') > alone && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(server.listenerCount('request')).toBe(alone);
+  });
+
   it('spares a request in flight until all are cut', async () => {
     const busy = await open();
     await ask(busy);

@@ -16,6 +16,11 @@ export class OpenConnections {
   /** Nothing was asked yet; by the client's address, for with TLS a request has another socket. */
   private readonly silent = new Map<string, Open>();
   private readonly asked = new WeakSet<Socket>();
+  private readonly heard = ({ socket }: IncomingMessage): void => {
+    if (this.asked.has(socket)) return;
+    this.asked.add(socket);
+    this.forget(placeOf(socket));
+  };
 
   /** Before the server listens. */
   constructor(
@@ -23,11 +28,6 @@ export class OpenConnections {
     private readonly nowMs: () => number,
   ) {
     server.on('connection', (socket: Socket) => this.opened(socket));
-    server.on('request', ({ socket }: IncomingMessage) => {
-      if (this.asked.has(socket)) return;
-      this.asked.add(socket);
-      this.silent.delete(placeOf(socket));
-    });
   }
 
   /** Between two requests, or silent for so long since they were opened. */
@@ -48,11 +48,18 @@ export class OpenConnections {
   private opened(socket: Socket): void {
     const place = placeOf(socket);
     this.open.add(socket);
+    // Only while one is silent: it costs something with every request.
+    if (this.silent.size === 0) this.server.on('request', this.heard);
     this.silent.set(place, { socket, sinceMs: this.nowMs() });
     socket.once('close', () => {
       this.open.delete(socket);
-      if (this.silent.get(place)?.socket === socket) this.silent.delete(place);
+      if (this.silent.get(place)?.socket === socket) this.forget(place);
     });
+  }
+
+  private forget(place: string): void {
+    this.silent.delete(place);
+    if (this.silent.size === 0) this.server.off('request', this.heard);
   }
 }
 
