@@ -1,4 +1,5 @@
 /** How a group whose log met damage ends: when nobody is owed messages any more, or after a second. */
+import { ReadPins } from './collector/read-pins.js';
 import { LastReturns } from './last-returns.js';
 
 const nothing = { warn: () => undefined };
@@ -33,14 +34,15 @@ describe('the last returns of a group', () => {
   });
 
   it('wait for a read, and for what its failure hands back', async () => {
-    const returns = new LastReturns(nothing, () => false);
-    const [read, sent] = [gate(), gate()];
-    const answered = returns.reading(() => read.promise).catch(() => returns.track(sent.promise));
+    const pins = new ReadPins();
+    const returns = new LastReturns(nothing, () => pins.isHeld);
+    const sent = gate();
+    const read = pins.enter();
     const end = ended(returns);
     await pause(100);
     expect(end.isStopped()).toBe(false);
-    read.open(new Error('damaged'));
-    await answered;
+    pins.leave(read);
+    returns.track(sent.promise);
     await pause(100);
     expect(end.isStopped()).toBe(false);
     sent.open();

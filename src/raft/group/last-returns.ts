@@ -10,28 +10,17 @@ const LIMIT_MS = 1_000;
 
 export class LastReturns {
   private readonly open = new Set<Promise<void>>();
-  private reads = 0;
   private ending = false;
 
-  /** `isGranting`: claims are on their way whose pops have not begun to read. */
+  /** `isServing`: claims are on their way whose pops have not begun to read, or messages are being read. */
   constructor(
     private readonly log: Pick<GroupLog, 'warn'>,
-    private readonly isGranting: () => boolean,
+    private readonly isServing: () => boolean,
   ) {}
 
   /** No pop is taken any more. */
   get isEnding(): boolean {
     return this.ending;
-  }
-
-  /** A read of messages; its failure is followed by a return. */
-  async reading<T>(read: () => Promise<T>): Promise<T> {
-    this.reads += 1;
-    try {
-      return await read();
-    } finally {
-      this.reads -= 1;
-    }
   }
 
   /** The command that hands a grant back is on its way. */
@@ -53,7 +42,7 @@ export class LastReturns {
     this.ending = true;
     const untilMs = performance.now() + LIMIT_MS;
     const look = (): void => {
-      const isQuiet = this.open.size === 0 && this.reads === 0 && !this.isGranting();
+      const isQuiet = this.open.size === 0 && !this.isServing();
       if (isQuiet || performance.now() >= untilMs) stop();
       else setTimeout(look, STEP_MS);
     };

@@ -81,7 +81,7 @@ export class StateSide {
     const { machine, rows, store, ids, wal, clock } = parts;
     const nowMs = (): number => clock.monotonicMicros() / 1000;
     const timed = parts.stages === undefined ? {} : { stages: parts.stages };
-    this.returns = new LastReturns(parts.log, () => hooks.isGranting());
+    this.returns = new LastReturns(parts.log, () => hooks.isGranting() || this.pins.isHeld);
     this.pins = parts.pins ?? new ReadPins();
     this.tables = machine.tables;
     this.events = new EventHub(parts.log);
@@ -151,9 +151,7 @@ export class StateSide {
   readMessages(partitionId: number, first: number, last: number): Promise<StoredMessage[]> {
     const place = this.placeOf(partitionId);
     if (place === undefined) return Promise.resolve([]);
-    return this.returns.reading(() =>
-      this.reader.read(place, Math.max(first, place.logStart), last),
-    );
+    return this.reader.read(place, Math.max(first, place.logStart), last);
   }
 
   readRecord(place: RecordPlace): Promise<Uint8Array> {

@@ -11,6 +11,11 @@ export class ReadPins {
   private readonly active = new Map<number, number>();
   private waiters: { readonly epoch: number; readonly resolve: () => void }[] = [];
 
+  /** Any read is under way. */
+  get isHeld(): boolean {
+    return this.active.size > 0;
+  }
+
   /** A read begins; give the number back to `leave`. */
   enter(): number {
     const { epoch } = this;
