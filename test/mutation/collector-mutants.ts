@@ -72,7 +72,7 @@ export const COLLECTOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'the node serves on after damage met by the collector',
     file: 'raft/group/state-side.ts',
-    find: '              damaged: (error) => hooks.failed(error),\n',
+    find: '              damaged: (error) => this.logDamaged(error),\n',
     replace: '              damaged: () => undefined,\n',
     killedBy: [COLLECTOR],
   },
