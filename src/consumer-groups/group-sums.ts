@@ -42,6 +42,7 @@ export class GroupSums {
   private readonly sums: GroupOnQueue[] = [];
   /** Of the queue that is being walked, by group id: one look-up a cursor, no text made. */
   private ofQueue = new Map<number, GroupOnQueue>();
+  private byName = new Map<string, GroupOnQueue>();
   private queue: QueueRow | null = null;
   private readonly lookups: Lookup[] = [];
 
@@ -55,6 +56,7 @@ export class GroupSums {
     if (this.queue !== queue) {
       this.queue = queue;
       this.ofQueue = new Map();
+      this.byName = new Map();
     }
     for (let c = partitions.firstCursor(slot); c >= 0; c = cursors.nextOnPartition(c)) {
       if (isSuperseded(this.tables, c)) continue;
@@ -106,12 +108,14 @@ export class GroupSums {
     const known = this.ofQueue.get(groupId);
     if (known !== undefined) return known;
     const group = this.tables.names.groupName(groupId);
-    const counts = { cursors: 0, withLag: 0, messages: 0, consumed: 0, maxLagSeconds: 0 };
     // A group deleted and made anew has another number and the same name.
-    const named = [...this.ofQueue.values()].find((sum) => sum.group === group);
-    const sum = named ?? { queue, group, ...counts };
+    let sum = this.byName.get(group);
+    if (sum === undefined) {
+      sum = { queue, group, cursors: 0, withLag: 0, messages: 0, consumed: 0, maxLagSeconds: 0 };
+      this.byName.set(group, sum);
+      this.sums.push(sum);
+    }
     this.ofQueue.set(groupId, sum);
-    if (named === undefined) this.sums.push(sum);
     return sum;
   }
 }
