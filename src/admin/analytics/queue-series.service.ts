@@ -51,7 +51,12 @@ export class QueueSeriesService {
     const { merged } = await this.series(tenant, window, byName(query));
     const points = await this.points(tenant, merged, slices);
     const { widthMinutes: bucketMinutes } = window;
-    const queues = [...new Set(points.map(({ name }) => name))].sort(compare);
+    const names = new Set<string>();
+    for (const { name } of points) {
+      if (slices.isSpent()) await slices.pause();
+      names.add(name);
+    }
+    const queues = await sortInSlices([...names], compare, slices);
     const text = (point: Point): string => JSON.stringify(opsPoint(point, bucketMinutes));
     return jsonWith(
       { timeRange: timeRange(window), bucketMinutes, queues },
