@@ -3,7 +3,7 @@
  * (about 50 MB live) within a fifth of what survived, which at half of the maximum push rate is one
  * mark-compact a second; its helper threads then take the second core from the log writer, and the
  * 99th percentile of a push was 40-50 ms. With the percentage below it is 7-8 ms once the heap has grown
- * (docs/evidence/bench.md).
+ * (docs/evidence/heap.md).
  */
 import { setFlagsFromString } from 'node:v8';
 
