@@ -15,6 +15,7 @@ import type { PeerHandlers, SharedEntry } from '../group/cluster/peer-port.js';
 import { openRequest } from './dial.js';
 import { ENTRIES_PATH, judgeIdentity, ownHeaders } from './handshake.js';
 import type { PeerAddress, TransportContext } from './options.js';
+import { writePaced } from './paced-write.js';
 import { answer } from './peer-server.js';
 
 const HEADER_BYTES = 21;
@@ -121,7 +122,7 @@ export async function serveEntries(
     const entries = handlers.entries(indexes);
     if (typeof entries === 'string') return refuse(response, 409, entries);
     response.writeHead(200, { 'content-type': 'application/octet-stream', connection: 'close' });
-    for await (const entry of entries) await write(response, frameOf(entry));
+    for await (const entry of entries) await writePaced(response, frameOf(entry));
     response.end(frame(END, { index: 0, term: 0, payload: Buffer.alloc(0) }));
   } catch (error) {
     // The caller sees an answer that broke off; this node finds its own damage by itself.
@@ -132,12 +133,6 @@ export async function serveEntries(
 
 function refuse(response: ServerResponse, status: number, why: string): void {
   answer(response, status, JSON.stringify({ error: why }), { connection: 'close' });
-}
-
-async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
-  if (response.destroyed) throw new Error('the connection is gone');
-  if (response.write(bytes)) return;
-  await Promise.race([once(response, 'drain'), once(response, 'close')]);
 }
 
 function frameOf({ index, term: entryTerm, kind, payload }: SharedEntry): Buffer {

@@ -4,12 +4,13 @@
  *   answer: 200 {"verdict":"staged"|"unneeded"|"refused"}; anything else counts as failed
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import type { PeerHandlers } from '../group/cluster/peer-port.js';
 import type { SnapshotStream, SnapshotVerdict } from '../group/cluster/snapshot-port.js';
 import { openRequest } from './dial.js';
 import { ownHeaders, SNAPSHOT_PATH } from './handshake.js';
 import type { PeerAddress, TransportContext } from './options.js';
+import { writePaced } from './paced-write.js';
 import { answer } from './peer-server.js';
 import { openSnapshotFrames, snapshotFrames } from './snapshot-framing.js';
 
@@ -53,17 +54,9 @@ export function sendSnapshot(
   return { verdict, cancel: () => cancel() };
 }
 
-type Sink = ReturnType<typeof openRequest>;
-
-async function writeBody(request: Sink, stream: SnapshotStream): Promise<void> {
-  for await (const piece of snapshotFrames(stream)) await write(request, piece);
+async function writeBody(request: Writable, stream: SnapshotStream): Promise<void> {
+  for await (const piece of snapshotFrames(stream)) await writePaced(request, piece);
   request.end();
-}
-
-async function write(request: Sink, bytes: Uint8Array): Promise<void> {
-  if (request.destroyed) throw new Error('the connection is gone');
-  if (request.write(bytes)) return;
-  await Promise.race([once(request, 'drain'), once(request, 'close')]);
 }
 
 async function readVerdict(response: IncomingMessage): Promise<SnapshotVerdict | 'failed'> {
