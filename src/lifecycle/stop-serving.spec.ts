@@ -4,34 +4,42 @@ import { stopServing, type StopParts } from './stop-serving.js';
 const SOON = { silentMs: 7, cutMs: 60, endMs: 10_000 };
 const NEVER = new Promise<void>(() => undefined);
 
-function scene(close: (cut: Promise<void>) => Promise<void>): StopParts & { lines: string[] } {
+/** `cut`: all connections are closed. `swept`: the idle ones were closed three times. */
+type Moments = Readonly<Record<'cut' | 'swept', Promise<void>>>;
+
+function scene(close: (when: Moments) => Promise<void>): StopParts & { lines: string[] } {
   const lines: string[] = [];
   const note = (_level: string, text: string): number => lines.push(text);
-  let cutNow: () => void = () => undefined;
+  let [cutNow, sweptNow, sweeps] = [(): void => undefined, (): void => undefined, 0];
   const cut = new Promise<void>((resolve) => (cutNow = resolve));
+  const swept = new Promise<void>((resolve) => (sweptNow = resolve));
   const log = { info: (t: string) => note('info', t), warn: (t: string) => note('warn', t) };
   return {
     lines,
     log: log as unknown as StopParts['log'],
     connections: {
       closeIdle: (silentForMs) => {
-        if (!lines.includes(`idle ${silentForMs}`)) lines.push(`idle ${silentForMs}`);
+        lines.push(`idle ${silentForMs}`);
+        sweeps += 1;
+        if (sweeps === 3) sweptNow();
       },
       closeAll: () => cutNow(),
     },
-    close: () => close(cut),
+    close: () => close({ cut, swept }),
   };
 }
 
 describe('stopServing', () => {
   it('closes idle connections until everything ended', async () => {
-    const parts = scene(() => new Promise((resolve) => setTimeout(resolve, 120)));
+    const parts = scene(({ swept }) => swept);
     expect(await stopServing(parts, { ...SOON, cutMs: 10_000 })).toBe(true);
-    expect(parts.lines).toEqual(['idle 7']);
+    expect(parts.lines).toEqual(['idle 7', 'idle 7', 'idle 7']);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(parts.lines).toHaveLength(3);
   });
 
   it('cuts what takes too long, and still ends', async () => {
-    const parts = scene((cut) => cut);
+    const parts = scene(({ cut }) => cut);
     expect(await stopServing(parts, SOON)).toBe(true);
     expect(parts.lines).toContainEqual(expect.stringContaining('their connections are cut'));
   });
