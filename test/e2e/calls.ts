@@ -177,6 +177,18 @@ export async function eventually<T>(
   }
 }
 
+/** Generous on a busy machine; a wait that only ends with its own time is much longer. */
+export const PROMPT_MS = 15_000;
+
+/** The answer comes because of `act`, and not when its wait is over. */
+export async function promptly<T>(answer: Promise<T>, act: () => Promise<unknown>): Promise<T> {
+  const started = performance.now();
+  await act();
+  const result = await answer;
+  expect(performance.now() - started).toBeLessThan(PROMPT_MS);
+  return result;
+}
+
 /** Time ran out under a scene; what it saw may be due to that. */
 class TooLate extends Error {}
 

@@ -1,11 +1,14 @@
 /** Consumer groups over HTTP (messages.md §10): a case per row of the table and its refusals. */
 import { TestBroker } from '../support/broker.js';
+import { Calls, promptly } from './calls.js';
 
 const GROUPS = '/api/v1/consumer-groups';
 let broker: TestBroker;
+let calls: Calls;
 
 beforeAll(async () => {
   broker = await TestBroker.start({ QUEEN_TENANCY_HEADER: 'false' });
+  calls = new Calls(broker);
 });
 
 afterAll(() => broker.stop());
@@ -213,10 +216,9 @@ describe('seek', () => {
   it('wakes a parked pop', async () => {
     await push('s4', 'p', 1);
     await consume('s4', 'wg', 10);
-    const parked = pop('s4', 'wg', 'wait=true&timeout=10000');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    await seek('wg/queues/s4', { timestamp: '1970-01-01T00:00:00Z' });
-    expect((await parked).json.messages[0].offset).toBe(0);
+    const { answer } = await calls.park(() => pop('s4', 'wg', 'wait=true&timeout=40000'));
+    const back = () => seek('wg/queues/s4', { timestamp: '1970-01-01T00:00:00Z' });
+    expect((await promptly(answer, back)).json.messages[0].offset).toBe(0);
   });
 
   it('takes names with any characters', async () => {
@@ -317,10 +319,9 @@ describe('delete', () => {
   it('answers the parked pops of the group empty', async () => {
     await push('z1', 'p', 1);
     await broker.get('/api/v1/pop/queue/z1?consumerGroup=zg&subscriptionMode=new');
-    const parked = broker.get('/api/v1/pop/queue/z1?consumerGroup=zg&wait=true&timeout=10000');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    await remove('zg');
-    expect((await parked).status).toBe(204);
+    const path = '/api/v1/pop/queue/z1?consumerGroup=zg&wait=true&timeout=40000';
+    const { answer } = await calls.park(() => broker.get(path));
+    expect((await promptly(answer, () => remove('zg'))).status).toBe(204);
   });
 
   it('survives a restart', async () => {

@@ -1,6 +1,6 @@
 /** Management of ephemeral queues over HTTP: configure, reset, delete, listing, depth (state.md §5.5), ages and collection. */
 import { TestBroker, type HttpAnswer } from '../support/broker.js';
-import { eventually } from './calls.js';
+import { eventually, promptly } from './calls.js';
 
 const API = '/api/v1/ephemeral';
 const LIMITS = { maxBytes: 100_000, maxLength: 500 };
@@ -248,7 +248,7 @@ describe('time', () => {
     expect([await listed(declared), await listed(filled)].map((one) => one?.['tier'])).toEqual([
       ...['declared', 'implicit'],
     ]);
-    await push(waited, ['x'], 'inbox');
-    expect((await waiting).map(({ payload }) => payload)).toEqual(['x']);
+    const found = await promptly(waiting, () => push(waited, ['x'], 'inbox'));
+    expect(found.map(({ payload }) => payload)).toEqual(['x']);
   });
 });

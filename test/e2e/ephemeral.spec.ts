@@ -1,6 +1,6 @@
 /** Ephemeral queues over HTTP on one node: push, pop, ack, groups, leases, waits (state.md §5.2–§5.4). */
 import { TestBroker, type HttpAnswer } from '../support/broker.js';
-import { eventually, unhurried } from './calls.js';
+import { eventually, promptly, unhurried } from './calls.js';
 
 const API = '/api/v1/ephemeral';
 let broker: TestBroker;
@@ -316,12 +316,6 @@ describe('acks', () => {
   });
 });
 
-it('answers at once who would wait and need not', async () => {
-  const queue = fresh();
-  await push(queue, ['x']);
-  expect(payloads(await pop(queue, 'wait=true&timeout=20000'))).toEqual(['x']);
-});
-
 describe('leases', () => {
   it('an expired lease comes back at once for who waits, with one attempt more', async () => {
     // The second lease begins when the first is over.
@@ -400,16 +394,15 @@ describe('waiting', () => {
 
   it('a waiting pop gets what is pushed, at once; the others keep waiting in their order', async () => {
     const queue = fresh();
-    const first = pop(queue, 'wait=true&timeout=30000&batch=1');
+    const first = pop(queue, 'wait=true&timeout=60000&batch=1');
     await parked(1);
-    const second = pop(queue, 'wait=true&timeout=30000&partition=p&batch=1');
+    const second = pop(queue, 'wait=true&timeout=60000&partition=p&batch=1');
     await parked(2);
-    const third = pop(queue, 'wait=true&timeout=30000&batch=1&group=g');
+    const third = pop(queue, 'wait=true&timeout=60000&batch=1&group=g');
     await parked(3);
-    await push(queue, ['one', 'two'], 'p');
-    expect(payloads(await first)).toEqual(['one']);
-    expect(payloads(await second)).toEqual(['two']);
-    expect(payloads(await third)).toEqual(['one']);
+    const all = Promise.all([first, second, third]);
+    const found = await promptly(all, () => push(queue, ['one', 'two'], 'p'));
+    expect(found.map(payloads)).toEqual([['one'], ['two'], ['one']]);
     await parked(0);
   });
 
@@ -457,10 +450,10 @@ describe('waiting', () => {
     const queue = fresh();
     await push(queue, [1]);
     const [message] = await pop(queue);
-    const waiting = pop(queue, 'wait=true&timeout=30000');
+    const waiting = pop(queue, 'wait=true&timeout=60000');
     await parked(1);
-    await ack(queue, [{ id: message!.id, status: 'failed' }]);
-    expect((await waiting).map(({ attempts }) => attempts)).toEqual([2]);
+    const fail = () => ack(queue, [{ id: message!.id, status: 'failed' }]);
+    expect((await promptly(waiting, fail)).map(({ attempts }) => attempts)).toEqual([2]);
   });
 
   it.each([
@@ -472,13 +465,15 @@ describe('waiting', () => {
     await unhurried(async (timely) => {
       const queue = fresh();
       await broker.post(`${API}/configure`, { queue, options: { windowBuffer } });
-      const query = `queue=${queue}&wait=true&timeout=30000&batch=${batch}`;
+      const query = `queue=${queue}&wait=true&timeout=60000&batch=${batch}`;
       const waiting = broker.get(`${API}/pop?${query}`);
       await parked(1);
-      await timely(what === 'ms' ? windowBuffer.ms : 30_000, async () => {
-        for (const some of pushes) await push(queue, some);
-      });
-      expect(payloads((await waiting).json.messages as Delivered[])).toEqual(expected);
+      const pushAll = () =>
+        timely(what === 'ms' ? windowBuffer.ms : 30_000, async () => {
+          for (const some of pushes) await push(queue, some);
+        });
+      const { json } = await promptly(waiting, pushAll);
+      expect(payloads(json.messages as Delivered[])).toEqual(expected);
     });
   });
 
@@ -494,7 +489,7 @@ describe('waiting', () => {
     const waiting = own.get(`${API}/pop?queue=w&wait=true&timeout=60000`);
     const metrics = async () => (await own.get('/metrics/prometheus')).text;
     await eventually(async () => (await metrics()).includes('ephemeral_parked_pops 1\n') || null);
-    await own.stop();
-    expect((await waiting).json).toEqual({ queue: 'w', messages: [] });
+    const { json } = await promptly(waiting, () => own.stop());
+    expect(json).toEqual({ queue: 'w', messages: [] });
   });
 });

@@ -4,7 +4,7 @@ import { FetchService } from '../../src/messages/fetch.service.js';
 import { Groups } from '../../src/raft/index.js';
 import { DEFAULT_TENANT } from '../../src/tenancy/tenant.js';
 import { TestBroker } from '../support/broker.js';
-import { eventually } from './calls.js';
+import { eventually, promptly } from './calls.js';
 
 let broker: TestBroker;
 
@@ -96,12 +96,14 @@ describe('fetch', () => {
   it('waits for enough bytes, and no longer than it may', async () => {
     const entries = [{ queue: 'gather', partition: 'p', offset: 0 }];
     await broker.post('/api/v1/configure', { queue: 'gather' });
-    const waiting = fetchEntries(entries, { maxWaitMs: 20_000, minBytes: 12 });
-    for (const payload of ['aaaa', 'bbbb']) {
-      await new Promise((resolve) => setTimeout(resolve, 80));
-      await push('gather', 'p', payload);
-    }
-    expect((await waiting)[0].records).toHaveLength(2);
+    const waiting = fetchEntries(entries, { maxWaitMs: 30_000, minBytes: 12 });
+    const pushes = async (): Promise<void> => {
+      for (const payload of ['aaaa', 'bbbb']) {
+        await new Promise((resolve) => setTimeout(resolve, 80));
+        await push('gather', 'p', payload);
+      }
+    };
+    expect((await promptly(waiting, pushes))[0].records).toHaveLength(2);
     const started = Date.now();
     const none = await fetchEntries([{ queue: 'gather', partition: 'p', offset: 2 }], {
       maxWaitMs: 200,
@@ -127,8 +129,8 @@ describe('fetch', () => {
     const service = other.nest.get(FetchService, { strict: false });
     const { waiting } = service as unknown as { readonly waiting: ReadonlySet<unknown> };
     await eventually(async () => waiting.size === 1 || null);
-    await other.stop();
-    expect((await answer).json.entries[0].records).toEqual([]);
+    const { json } = await promptly(answer, () => other.stop());
+    expect(json.entries[0].records).toEqual([]);
   });
 
   it.each([

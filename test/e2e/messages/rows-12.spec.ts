@@ -4,7 +4,7 @@
  * test/e2e/fetch.spec.ts; below the first retained message: test/e2e/retention.spec.ts.
  */
 import { TestBroker } from '../../support/broker.js';
-import { Calls, freshQueue, type Wire } from '../calls.js';
+import { Calls, freshQueue, promptly, type Wire } from '../calls.js';
 
 const MIB = 1024 * 1024;
 
@@ -107,15 +107,16 @@ describe('12.1 fetch', () => {
   it('12.1 a wait ends when an entry turns wrong, and not for other partitions', async () => {
     const [queue, other] = [freshQueue(), freshQueue()];
     await calls.push(queue, 'a');
-    const waiting = fetchEntries([{ queue, offset: 1 }], { maxWaitMs: 20_000 });
+    const waiting = fetchEntries([{ queue, offset: 1 }], { maxWaitMs: 30_000 });
     let ended = false;
     void waiting.then(() => (ended = true));
     await calls.push(other, 'a');
     await calls.push(queue, { id: 'b', partition: 'elsewhere' });
     expect(ended).toBe(false);
-    await broker.send('DELETE', `/api/v1/resources/queues/${queue}`);
+    const remove = () => broker.send('DELETE', `/api/v1/resources/queues/${queue}`);
     // Looked at again at least every second.
-    expect(await waiting).toMatchObject([{ error: 'UNKNOWN_TOPIC_OR_PARTITION' }]);
+    const entries = await promptly(waiting, remove);
+    expect(entries).toMatchObject([{ error: 'UNKNOWN_TOPIC_OR_PARTITION' }]);
   });
 
   it('12.1 takes no lease and moves no cursor', async () => {
