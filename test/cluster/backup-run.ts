@@ -53,20 +53,21 @@ export async function backupUnderLoad(load: BackupLoad): Promise<BackupReport> {
 
 async function measured(cluster: ClusterProcesses, load: BackupLoad): Promise<BackupReport> {
   const copy = join(cluster.directory, 'backup');
-  const writers = new EvenWriters(cluster.url(1), { ...LOAD, ...load });
+  const url = cluster.url(1);
   const startMs = performance.now();
-  const writing = writers.run();
-  await pause(load.seconds * 1_000);
-  const before = await writers.take();
-  const backupMs = performance.now();
-  const made = await cluster.node(1).command(['backup', '--to', copy, '--url', cluster.url(1)]);
-  const endMs = performance.now();
-  const during = await writers.take();
-  if (made.code !== 0) throw new Error(made.output);
-  await pause(load.seconds * 1_000);
-  writers.stop();
-  const spanSeconds = (performance.now() - startMs) / 1_000;
-  await writing;
+  const measures = await EvenWriters.beside(url, { ...LOAD, ...load }, async (writers) => {
+    await pause(load.seconds * 1_000);
+    const before = await writers.take();
+    const backupMs = performance.now();
+    const made = await cluster.node(1).command(['backup', '--to', copy, '--url', url]);
+    const endMs = performance.now();
+    const during = await writers.take();
+    if (made.code !== 0) throw new Error(made.output);
+    await pause(load.seconds * 1_000);
+    const spanSeconds = (performance.now() - startMs) / 1_000;
+    return { writers, spanSeconds, before, during, backupSeconds: (endMs - backupMs) / 1_000 };
+  });
+  const { writers, spanSeconds, before, during, backupSeconds } = measures;
   await cluster.stop(1, 'SIGKILL');
   const { appliedIndex: index, digest: backupDigest } = await readBackup(copy);
   const { digestAt } = await replayedState(logOf(cluster), index);
@@ -74,7 +75,7 @@ async function measured(cluster: ClusterProcesses, load: BackupLoad): Promise<Ba
     ...{ pushed: writers.pushed, perSecond: writers.pushed / spanSeconds },
     ...{ slowestBeforeMs: before.at(-1) ?? 0, slowestDuringMs: during.at(-1) ?? 0 },
     ...{ p99BeforeMs: percentile99(before), p99DuringMs: percentile99(during) },
-    ...{ backupSeconds: (endMs - backupMs) / 1_000, index },
+    ...{ backupSeconds, index },
     ...{ sourceDigest: digestAt, backupDigest, restoredDigest: await restored(cluster, copy) },
   };
 }

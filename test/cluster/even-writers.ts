@@ -14,24 +14,50 @@ export interface EvenLoad {
   readonly payloadBytes: number;
 }
 
+interface Answered {
+  readonly fromMs: number;
+  readonly tookMs: number;
+}
+
 export class EvenWriters {
   pushed = 0;
   private running = true;
-  private tookMs: number[] = [];
+  private answered: Answered[] = [];
   private number = 0;
   private failure: unknown = null;
   private readonly open = new Set<Promise<void>>();
   private readonly payload: string;
 
-  constructor(
+  private constructor(
     private readonly url: string,
     private readonly load: EvenLoad,
   ) {
     this.payload = 'x'.repeat(load.payloadBytes);
   }
 
+  /** Pushes while the work goes on, and no longer, whatever becomes of it. Throws when a push failed. */
+  static async beside<T>(
+    url: string,
+    load: EvenLoad,
+    work: (writers: EvenWriters) => Promise<T>,
+  ): Promise<T> {
+    const writers = new EvenWriters(url, load);
+    const writing = writers.run();
+    // A failure of the work is told first.
+    const ended = writing.catch(() => undefined);
+    try {
+      const result = await work(writers);
+      writers.running = false;
+      await writing;
+      return result;
+    } finally {
+      writers.running = false;
+      await ended;
+    }
+  }
+
   /** Pushes leave at their time, answered or not. Resolves when all are answered. */
-  async run(): Promise<void> {
+  private async run(): Promise<void> {
     const everyMs = (1_000 * this.load.batch) / this.load.perSecond;
     for (let nextMs = performance.now(); this.running && this.failure === null; nextMs += everyMs) {
       if (nextMs > performance.now()) await pause(nextMs - performance.now());
@@ -45,17 +71,14 @@ export class EvenWriters {
     if (this.failure !== null) throw new Error('a push failed', { cause: this.failure });
   }
 
-  stop(): void {
-    this.running = false;
-  }
-
-  /** Of the pushes begun before now and answered since the last call, ascending; the open ones are awaited. */
+  /** Of the pushes begun since the last call and before now, ascending; the open ones are awaited. */
   async take(): Promise<number[]> {
+    const untilMs = performance.now();
     await Promise.all(this.open);
-    if (this.tookMs.length === 0) throw new Error('no push was measured', { cause: this.failure });
-    const taken = this.tookMs.sort((a, b) => a - b);
-    this.tookMs = [];
-    return taken;
+    const taken = this.answered.filter(({ fromMs }) => fromMs <= untilMs);
+    this.answered = this.answered.filter(({ fromMs }) => fromMs > untilMs);
+    if (taken.length === 0) throw new Error('no push was measured', { cause: this.failure });
+    return taken.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
   }
 
   private async push(): Promise<void> {
@@ -73,7 +96,7 @@ export class EvenWriters {
     });
     await response.text();
     if (response.status !== 201) throw new Error(`a push was answered ${response.status}`);
-    this.tookMs.push(performance.now() - fromMs);
+    this.answered.push({ fromMs, tookMs: performance.now() - fromMs });
     this.pushed += items.length;
   }
 }

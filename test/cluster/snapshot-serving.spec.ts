@@ -3,6 +3,7 @@
  * for longer than the log comes back to a leader with many partitions and messages, under even writes. Their
  * p99 beside the snapshot is compared with that of the seconds before, as the median of a few rounds.
  */
+import { median } from '../bench/http/latency-record.js';
 import { pause } from '../support/cluster-processes.js';
 import { EvenWriters, percentile99 } from './even-writers.js';
 import { Scene, SHORT_LOG } from './operations/scene.js';
@@ -72,23 +73,21 @@ async function round(): Promise<Round | null> {
   const away = scene.others(leader)[0] ?? 0;
   await scene.kill(away);
   await scene.ledger.push(WRITES);
-  const writers = new EvenWriters(cluster.url(leader), LOAD);
-  const writing = writers.run();
-  await pause(CALM_MS);
-  await writers.take();
-  await pause(CALM_MS);
-  const calm = await writers.take();
-  const mark = cluster.node(leader).logged;
-  const isSent = (): boolean => cluster.node(leader).since(mark).join('').includes(SENT);
   const { reloads } = cluster.node(away);
-  scene.start(away);
-  await cluster.until(async () => isSent() || (await cluster.health(away))?.status === 200, {
-    withinMs: WITHIN_MS,
-    what: 'the snapshot to be sent',
+  const { calm, serving } = await EvenWriters.beside(cluster.url(leader), LOAD, async (writers) => {
+    await pause(CALM_MS);
+    await writers.take();
+    await pause(CALM_MS);
+    const before = await writers.take();
+    const mark = cluster.node(leader).logged;
+    const isSent = (): boolean => cluster.node(leader).since(mark).join('').includes(SENT);
+    scene.start(away);
+    await cluster.until(async () => isSent() || (await cluster.health(away))?.status === 200, {
+      withinMs: WITHIN_MS,
+      what: 'the snapshot to be sent',
+    });
+    return { calm: before, serving: await writers.take() };
   });
-  const serving = await writers.take();
-  writers.stop();
-  await writing;
   await cluster.ready(away, WITHIN_MS);
   if (cluster.node(away).reloads === reloads) return null;
   return {
@@ -96,9 +95,6 @@ async function round(): Promise<Round | null> {
     slowestMs: serving.at(-1) ?? 0,
   };
 }
-
-const medianOf = (numbers: readonly number[]): number =>
-  [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 it('serves a snapshot beside its writes', async () => {
   scene = await Scene.start({ env: SHORT_LOG }, { payloadBytes: WRITE_BYTES });
@@ -110,8 +106,8 @@ it('serves a snapshot beside its writes', async () => {
     if (found !== null) rounds.push(found);
   }
   expect(rounds).toHaveLength(ROUNDS);
-  const calmMs = medianOf(rounds.map((one) => one.calmMs));
-  const servingMs = medianOf(rounds.map((one) => one.servingMs));
+  const calmMs = median(rounds.map((one) => one.calmMs));
+  const servingMs = median(rounds.map((one) => one.servingMs));
   const all = rounds.map((one) => `${one.calmMs.toFixed(1)}/${one.servingMs.toFixed(1)}`);
   const slowest = Math.max(...rounds.map((one) => one.slowestMs));
   process.stdout.write(
