@@ -87,7 +87,7 @@ describe('streams on three nodes', () => {
       for (;;) {
         const sent = cycle(nextNode(), queryId, popped, 'done').catch(() => null);
         if (isTurn(inputs.length / 4)) cluster.node(old).killNow();
-        if (isTurn(inputs.length / 2)) await killAll();
+        if (isTurn(inputs.length / 2)) await cluster.killAll();
         const reply = await sent;
         if (reply?.status === 200) {
           const { success, reason } = reply.body as { success: boolean; reason?: string };
@@ -103,15 +103,6 @@ describe('streams on three nodes', () => {
       if (partitions.size < batches || kills.has(batches)) return false;
       kills.add(batches);
       return true;
-    }
-
-    async function killAll(): Promise<void> {
-      const nodes = cluster.ids.map((id) => cluster.node(id));
-      const running = nodes.filter((node) => node.isRunning);
-      const ends = running.map((node) => node.ended());
-      for (const node of running) node.killNow();
-      await Promise.all(ends);
-      for (const node of nodes) node.start();
     }
 
     const isDone = async (): Promise<boolean> => {

@@ -134,13 +134,6 @@ describe('transactions on three nodes', () => {
 
     let killed = false;
     let allKilled = false;
-    const killAll = async (): Promise<void> => {
-      const running = cluster.ids.map((id) => cluster.node(id)).filter((node) => node.isRunning);
-      const ends = running.map((node) => node.ended());
-      for (const node of running) node.killNow();
-      await Promise.all(ends);
-      for (const id of cluster.ids) cluster.node(id).start();
-    };
     const isDone = async (at: number): Promise<boolean> => {
       const reply = await calls.depth(at, 'work').catch(() => null);
       return reply?.status === 200 && (reply.body as { pending: number }).pending === 0;
@@ -168,7 +161,7 @@ describe('transactions on three nodes', () => {
         }
         if (done >= steps / 2 && !allKilled) {
           allKilled = true;
-          await killAll();
+          await cluster.killAll();
         }
         const reply = await sent.catch(() => null);
         if (reply === null) await pause(50);

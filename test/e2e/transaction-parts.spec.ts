@@ -206,14 +206,7 @@ it('has neither horizon nor payload ceiling nor a bound on timers', async () => 
 describe('a refusal names the element of the body', () => {
   const push = (fields: object): object => ({ type: 'push', ...fields });
   const fine = push({ queue: 'q', payload: 1 });
-  const timer = {
-    op: 'schedule',
-    queue: 'q',
-    timerKey: 'k',
-    txn: 't',
-    delayMs: 1,
-    payload: 'MQ==',
-  };
+  const timer = schedule('q', 'k');
 
   it.each<[string, object]>([
     [

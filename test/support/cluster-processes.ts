@@ -264,6 +264,16 @@ export class ClusterProcesses {
     return end;
   }
 
+  /** kill -9 of every node that runs; resolves when all nodes are started again. */
+  async killAll(): Promise<void> {
+    const nodes = [...this.nodes.values()];
+    const running = nodes.filter((node) => node.isRunning);
+    const ends = running.map((node) => node.ended());
+    for (const node of running) node.killNow();
+    await Promise.all(ends);
+    for (const node of nodes) node.start();
+  }
+
   /** Resolves when the node can serve. */
   async ready(id: number, withinMs = PATIENCE_MS): Promise<void> {
     await this.until(async () => (await this.health(id))?.status === 200, {
