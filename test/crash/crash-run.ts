@@ -219,6 +219,7 @@ export function problemsOf(
   const { ledger, kills } = outcome;
   const problems: string[] = [];
   if (ledger.violations.count > 0) problems.push(`${ledger.violations.count} violations`);
+  if (kills === 0) problems.push('no kill at all');
   if (kills < FULL_KILLS) return problems;
   return [...problems, ...lacking(outcome).map((what) => `no ${what} in ${kills} kills`)];
 }

@@ -15,6 +15,7 @@ it.each<[string, Outcome, number]>([
   ['a full run without retention', outcome(50, 0), 3],
   ['a short run', outcome(6, 0), 0],
   ['a violation', outcome(6, 0, 2), 1],
+  ['a run of nothing', outcome(0, 1), 1],
 ])('%s', (_, run, problems) => {
   expect(problemsOf(run)).toHaveLength(problems);
 });

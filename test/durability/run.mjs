@@ -17,12 +17,15 @@ const SHOWN_FAILURES = 20;
 const EVIDENCE = join(ROOT, 'docs/evidence/durability.md');
 const PAGE = { title: 'Durability', about: 'Last printed tables of `npm run durability`.' };
 
+/** A word in the place of a number would run nothing, and pass. */
 function option(name, fallback) {
   const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? fallback : Number(process.argv[at + 1]);
+  const value = at < 0 ? fallback : Number(process.argv[at + 1]);
+  if (!(value > 0)) throw new Error(`--${name} wants a number`);
+  return value;
 }
 
-/** Runs one program of the built tree; answers its last line as JSON. */
+/** Runs one program of the built tree; answers its last line as JSON, or how it ended if that is no good. */
 function runMain(out, main, args) {
   return new Promise((done) => {
     const script = join(out, 'test/durability', main);
@@ -33,7 +36,9 @@ function runMain(out, main, args) {
     child.stderr.on('data', (bytes) => (errors += bytes));
     child.on('close', (code, signal) => {
       try {
-        done(JSON.parse(output.trim().split('\n').at(-1) ?? ''));
+        const report = JSON.parse(output.trim().split('\n').at(-1) ?? '');
+        if (code !== 0 && report.failures.length === 0) throw new Error('it says that all is well');
+        done(report);
       } catch {
         const why = `ended with ${code ?? signal}: ${errors.slice(-2000)}`;
         done({ failures: [{ seed: args[0], why }] });

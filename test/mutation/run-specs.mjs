@@ -61,8 +61,9 @@ async function checkBaseline(folder, mutants) {
   }
 }
 
-const folders = Array.from({ length: Number(option('--jobs') ?? 1) }, () => sandbox(copied));
 const mutants = chosen(await loadMutants(room));
+if (mutants.length === 0) throw new Error('no mutant is named like that');
+const folders = Array.from({ length: Number(option('--jobs') ?? 1) }, () => sandbox(copied));
 const verdicts = new Map();
 try {
   await checkBaseline(folders[0], mutants);

@@ -137,8 +137,9 @@ function chosen() {
     .filter((_, i) => i % parts === part - 1);
 }
 
-const trees = Array.from({ length: Number(option('jobs') ?? 1) }, buildTree);
 const mutants = chosen();
+if (mutants.length === 0) throw new Error('no mutant is named like that');
+const trees = Array.from({ length: Number(option('jobs') ?? 1) }, buildTree);
 const verdicts = new Map();
 // The quick run stands beside the suites themselves.
 for (const suite of new Set(has('known') ? [] : mutants.map((mutant) => mutant.suite))) {

@@ -33,6 +33,9 @@ describe('core simulator', () => {
     });
     expect(seedsOf(['--seed', '9'], now)).toMatchObject({ first: 9, count: 1 });
     expect(seedsOf(['--cores', '0'], now).count).toBe(0);
+    for (const args of [['--cores', 'x'], ['--seed'], ['--first', '--seed']]) {
+      expect(() => seedsOf(args, now)).toThrow('wants a number');
+    }
   });
 
   it.each([0, ...FAILED_ONCE])('seed %i, kept', (seed) => {

@@ -2,6 +2,7 @@
  * Command line of the core simulator, see test/sim/run.mjs: one seed, or consecutive ones for some seconds.
  * Jest runs fixed seeds from 1; here another range begins every hour, unless told where.
  */
+import { numberOption } from '../number-option.js';
 import { runSeeds } from './simulation.js';
 
 const HOUR_MS = 3_600_000;
@@ -19,10 +20,7 @@ export interface CoreSeeds {
 
 /** Which seeds the arguments ask for. */
 export function seedsOf(args: readonly string[], nowMs: number): CoreSeeds {
-  const option = (name: string): number | undefined => {
-    const at = args.indexOf(name);
-    return at < 0 ? undefined : Number(args[at + 1]);
-  };
+  const option = (name: string): number | undefined => numberOption(args, name);
   const one = option('--seed');
   const seconds = option('--cores') ?? DEFAULT_SECONDS;
   if (one !== undefined) return { first: one, count: 1, seconds };
