@@ -24,8 +24,6 @@ import { readBackup } from '../../src/raft/snapshot/restore.js';
 import { TestBroker } from '../support/broker.js';
 import { Calls } from './calls.js';
 
-jest.setTimeout(60_000);
-
 let broker: TestBroker;
 let root: string;
 let cut: Server;

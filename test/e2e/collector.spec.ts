@@ -60,7 +60,7 @@ const shrinksTo = (bytes: number) =>
     // The log lets go of entries only as new ones come.
     await calls.push('ticker', 't');
     return logBytes() <= bytes ? true : null;
-  });
+  }, 60_000);
 
 jest.setTimeout(120_000);
 
@@ -142,7 +142,7 @@ it('keeps of an entry only the messages that dead letters need', async () => {
   await eventually(async () => {
     await calls.push('ticker', 't');
     return logDiskBytes() <= letters + 3 * SEGMENT_BYTES ? true : null;
-  });
+  }, 60_000);
   for (let restart = 0; restart < 2; restart += 1) {
     const { messages } = (await broker.get(`/api/v1/dlq?queue=${queue}&limit=100`)).json;
     expect(messages).toHaveLength(24);

@@ -9,8 +9,6 @@ import { writeBackup } from '../../src/raft/snapshot/backup.js';
 import { restoreGroups } from '../../src/raft/snapshot/restore-groups.js';
 import { TestBroker } from '../support/broker.js';
 
-jest.setTimeout(60_000);
-
 let root: string;
 let directory: string;
 
