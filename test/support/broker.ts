@@ -31,8 +31,14 @@ export class TestBroker {
 
   static async start(env: Readonly<Record<string, string>> = {}): Promise<TestBroker> {
     const directory = await mkdtemp(join(tmpdir(), 'queen-test-'));
-    const { app, port } = await open(directory, env);
-    return new TestBroker(directory, env, app, port);
+    try {
+      const { app, port } = await open(directory, env);
+      return new TestBroker(directory, env, app, port);
+    } catch (error) {
+      // A start that is refused on purpose leaves nothing behind.
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
   }
 
   get portNumber(): number {

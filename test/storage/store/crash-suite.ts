@@ -23,9 +23,10 @@ export interface CrashReport {
 const PAGE_BYTES = 4096;
 const SLOT_BYTES = 4096;
 
+/** A directory that did not stand the test is kept, unless it is meant not to. */
 export async function runCrashSuite(
   build: string,
-  options: { seed: number; rounds: number },
+  options: { seed: number; rounds: number; keepsFailed?: boolean },
 ): Promise<CrashReport> {
   const root = mkdtempSync(join(tmpdir(), 'queen-crash-'));
   const directory = join(root, 'group');
@@ -33,7 +34,8 @@ export async function runCrashSuite(
   for (let round = 0; round < options.rounds && run.report.failures.length === 0; round++) {
     await run.round();
   }
-  if (run.report.failures.length === 0) rmSync(root, { recursive: true, force: true });
+  const isKept = run.report.failures.length > 0 && options.keepsFailed !== false;
+  if (!isKept) rmSync(root, { recursive: true, force: true });
   return run.report;
 }
 

@@ -1,7 +1,9 @@
 import { runCrashSuite } from './crash-suite.js';
-import { buildStore } from './support/build-store.js';
+import { buildStore, removeBuilds } from './support/build-store.js';
 
 jest.setTimeout(120_000);
+
+afterAll(removeBuilds);
 
 const rounds = Number(process.env['QUEEN_TEST_CRASH_ROUNDS'] ?? 12);
 

@@ -1,7 +1,9 @@
 import { runDamageSuite, type DamageReport } from './damage-suite.js';
-import { buildStore } from './support/build-store.js';
+import { buildStore, removeBuilds } from './support/build-store.js';
 
 jest.setTimeout(300_000);
+
+afterAll(removeBuilds);
 
 const placesPerFile = Number(process.env['QUEEN_TEST_DAMAGE_PLACES'] ?? 20);
 

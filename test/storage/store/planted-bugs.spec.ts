@@ -3,9 +3,11 @@
  */
 import { runCrashSuite } from './crash-suite.js';
 import { runDamageSuite } from './damage-suite.js';
-import { buildStore, type PlantedBug } from './support/build-store.js';
+import { buildStore, removeBuilds, type PlantedBug } from './support/build-store.js';
 
 jest.setTimeout(180_000);
+
+afterAll(removeBuilds);
 
 const unsynced: PlantedBug[] = [
   {
@@ -49,7 +51,8 @@ const recordIgnored: PlantedBug[] = [
 
 describe('planted bugs', () => {
   test('batches without sync: the crash suite finds lost checkpoints', async () => {
-    const report = await runCrashSuite(buildStore(unsynced), { seed: 21, rounds: 12 });
+    const options = { seed: 21, rounds: 12, keepsFailed: false };
+    const report = await runCrashSuite(buildStore(unsynced), options);
     expect(report.failures.join('\n')).toMatch(/refused: store damaged|opened at/);
   });
 

@@ -26,10 +26,12 @@ export interface PlantedBug {
 const ROOT = resolve(__dirname, '../../../..');
 const SOURCE = join(ROOT, 'src/storage');
 
-/** Answers the directory of the build; `store.js` in it is the entry. */
+const builds: string[] = [];
+
+/** Answers the directory of the build, there until `removeBuilds`; `store.js` in it is the entry. */
 export function buildStore(bugs: PlantedBug[] = []): string {
   const target = mkdtempSync(join(tmpdir(), 'queen-store-build-'));
-  process.once('exit', () => rmSync(target, { recursive: true, force: true }));
+  builds.push(target);
   writeFileSync(join(target, 'package.json'), '{"type":"module"}');
   symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'));
   for (const name of readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })) {
@@ -55,4 +57,9 @@ export function buildStore(bugs: PlantedBug[] = []): string {
     writeFileSync(out, code);
   }
   return target;
+}
+
+/** Jest tells nobody that its process ends. */
+export function removeBuilds(): void {
+  for (const build of builds.splice(0)) rmSync(build, { recursive: true, force: true });
 }
