@@ -9,8 +9,7 @@ safety, log matching, leader completeness, equality of states, linearizable read
 exclusive leases and time that never goes back. Even seeds change the membership meanwhile.`;
 
 export async function main(args: readonly string[]): Promise<number> {
-  const option = (name: string, fallback: number): number =>
-    numberOption(args, name) ?? fallback;
+  const option = (name: string, fallback: number): number => numberOption(args, name) ?? fallback;
   const one = option('--seed', -1);
   const first = one >= 0 ? one : option('--first', 1);
   const count = one >= 0 ? 1 : option('--seeds', 20);
