@@ -199,6 +199,23 @@ describe('dispatcher', () => {
     });
   });
 
+  it('sees the partition that took the place of one which went while it was claimed', async () => {
+    host.hold = true;
+    host.push('a');
+    const slot = host.machine.partition('orders', 'a');
+    const pop = host.pop();
+    await host.settle();
+    host.dropPartition('a');
+    host.push('b');
+    expect(host.machine.partition('orders', 'b')).toBe(slot);
+    await host.settle();
+    host.applyClaims();
+    await host.settle();
+    host.applyClaims();
+    await host.settle();
+    expect(rangesOf(host, pop)).toEqual(['b 0-0']);
+  });
+
   it('puts pops whose claim was lost back in their order', async () => {
     for (const partition of ['a', 'b']) host.push(partition);
     host.hold = true;

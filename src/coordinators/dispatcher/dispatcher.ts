@@ -408,7 +408,8 @@ export class Dispatcher {
       if (lane === undefined || slot < 0) return;
       lane.landed(slot);
       lane.cuts.delete(range.partitionId);
-      if (partitions.byId(range.partitionId) === slot) lane.reconsider(context, slot);
+      // Another partition may have taken the slot meanwhile, and was not looked at in flight.
+      if (partitions.byId(partitions.id(slot)) === slot) lane.reconsider(context, slot);
       // Also when the partition is gone: pops that do not wait may have stayed for what it had left.
       if (!lane.idle) this.touch(lane);
     });
