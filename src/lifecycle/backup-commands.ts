@@ -12,8 +12,6 @@ import { restoreGroups, writeBackup } from '../raft/index.js';
 const DEFAULT_URL = 'http://127.0.0.1:6632';
 const LOCAL_CLUSTER = 'local';
 const DEFAULT_CLUSTER = 'cluster';
-/** Lie beside the files of group 0 while it is received. */
-const BESIDES = [GROUPS, 'lock'];
 
 const USAGE = {
   backup: 'usage: queen backup --to DIR [--url URL] [--token TOKEN]',
@@ -34,7 +32,7 @@ export async function runBackup(args: readonly string[]): Promise<void> {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const target = await openBackupTarget(to);
     try {
-      const { indexes, sizeBytes } = await receiveGroups(url, headers, target.partial);
+      const { indexes, sizeBytes } = await receiveGroups(url, headers, target.growing);
       await target.finish();
       return `backup of index ${indexes.join(', ')} in ${to}, ${sizeBytes} bytes`;
     } catch (error) {
@@ -62,7 +60,7 @@ async function receiveGroups(
     const { body } = await ask(`${url}/api/v1/system/backup?group=${id}`, headers);
     if (body === null) throw new Error(`${url} answered nothing`);
     const place = groupDirectory(directory, groupId(id));
-    const { index, sizeBytes } = await writeBackup(place, body, BESIDES);
+    const { index, sizeBytes } = await writeBackup(place, body, [GROUPS]);
     indexes.unshift(index);
     bytes += sizeBytes;
   }

@@ -213,9 +213,11 @@ describe('an earlier backup', () => {
 
   it('gives way to the next one whatever killed runs have left', async () => {
     const to = await madeBackup();
-    for (const left of ['partial', 'replaced']) cpSync(to, `${to}.${left}`, { recursive: true });
-    rmSync(join(`${to}.partial`, 'snapshot'));
-    put('monday.partial', 'groups', 'g3', 'rows');
+    for (const left of [join('monday.partial', 'backup'), 'monday.replaced']) {
+      cpSync(to, join(root, left), { recursive: true });
+    }
+    rmSync(join(root, 'monday.partial', 'backup', 'snapshot'));
+    put('monday.partial', 'backup', 'groups', 'g3', 'rows');
     put('monday.partial', 'lock', 'LOCK');
     expect(await backup(to)).toMatchObject({ code: 0 });
     expect(readdirSync(root)).toEqual(['monday']);

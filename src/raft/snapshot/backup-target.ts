@@ -1,9 +1,10 @@
 /**
  * Where `queen backup` writes. The target is absent, empty or an earlier backup; everything else is refused
  * before a byte is written. The new backup grows beside it and takes its place when it is whole and
- * synced, so a run that fails or is killed leaves the earlier one as it was.
+ * synced, so a run that fails or is killed leaves the earlier one as it was. The lock lies beside what is
+ * written, so that it is held until that stands in its place: another run would begin by removing it.
  *
- *   DIR   DIR.partial   the one being written, locked by its run     DIR.replaced   the earlier one, for two renames
+ *   DIR   DIR.partial/{backup,lock}   the one being written     DIR.replaced   the earlier one, for two renames
  */
 import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -19,11 +20,12 @@ import { groupsOf } from './restore-groups.js';
 import { readBackup } from './restore.js';
 
 const LOCK = 'lock';
+const GROWING = 'backup';
 const BACKUP_NAMES = [DESCRIPTOR_FILE, ROWS_FILE, SEGMENTS_DIRECTORY, GROUPS];
 
 export interface BackupTarget {
-  /** Empty and locked; the backup is written below it. */
-  readonly partial: string;
+  /** Absent, and below a directory that is locked; the backup is written into it. */
+  readonly growing: string;
   /** What is written is whole: it takes the place of the target. */
   finish(): Promise<void>;
   /** Removes what was written; the target stays as it was. */
@@ -41,32 +43,31 @@ export async function openBackupTarget(to: string): Promise<BackupTarget> {
   await makeDirectory(dirname(target));
   await refuseMount(target);
   await refuseInside(dirname(target));
-  await refuseForeign(partial, [...BACKUP_NAMES, LOCK], 'is the place where the backup grows');
+  const growing = join(partial, GROWING);
+  await refuseForeign(partial, [GROWING, LOCK], 'is the place where the backup grows');
+  await refuseForeign(growing, BACKUP_NAMES, 'is the place where the backup grows');
   await makeDirectory(partial);
   const lock = await lockOf(partial);
-  for (const name of BACKUP_NAMES) await rm(join(partial, name), { recursive: true, force: true });
+  await rm(growing, { recursive: true, force: true });
   return {
-    partial,
+    growing,
     finish: async () => {
-      await unlock(lock, partial);
-      await syncDirectory(partial);
-      await swap({ target, partial, replaced });
+      await syncDirectory(growing);
+      await swap({ target, growing, replaced });
+      await leave(lock, partial);
     },
-    discard: async () => {
-      await unlock(lock, partial);
-      await rm(partial, { recursive: true, force: true });
-    },
+    discard: () => leave(lock, partial),
   };
 }
 
 async function swap(
-  at: Readonly<Record<'target' | 'partial' | 'replaced', string>>,
+  at: Readonly<Record<'target' | 'growing' | 'replaced', string>>,
 ): Promise<void> {
-  const { target, partial, replaced } = at;
+  const { target, growing, replaced } = at;
   const isReplacing = (await namesIn(target)).length > 0;
   if (isReplacing) await rename(target, replaced);
   try {
-    await rename(partial, target);
+    await rename(growing, target);
   } catch (error) {
     if (isReplacing) await rename(replaced, target);
     throw error;
@@ -167,9 +168,13 @@ async function lockOf(partial: string): Promise<DirectoryLock> {
   }
 }
 
-async function unlock(lock: DirectoryLock, partial: string): Promise<void> {
-  await lock.release();
-  await rm(join(partial, LOCK), { recursive: true, force: true });
+/** What is removed is still locked, so it is never that of another run. */
+async function leave(lock: DirectoryLock, partial: string): Promise<void> {
+  try {
+    await rm(partial, { recursive: true, force: true });
+  } finally {
+    await lock.release();
+  }
 }
 
 function refusal(
