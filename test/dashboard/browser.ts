@@ -1,6 +1,6 @@
 /** A headless Chromium of this machine, for the tests that click through the dashboard. */
 import { existsSync } from 'node:fs';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type Page, type Request } from 'playwright-core';
 
 const PLACES = [
   process.env['QUEEN_CHROMIUM'],
@@ -18,28 +18,45 @@ export function openBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args, timeout: 60_000 });
 }
 
-/** A call that came to nothing, as the console tells it. */
+/** A call that came to nothing. */
 export interface FailedCall {
   /** Null: no answer at all. */
   readonly status: number | null;
   readonly path: string;
 }
 
-const FAILED_CALL = /^Failed to load resource: (?:the server responded with a status of (\d+))?/;
+export type IsCaused = (call: FailedCall) => boolean;
 
-/** Everything on the console is a fault, but for the failed calls that a test causes on purpose. */
+/** The same told by the console, which does not say of which call: calls are watched themselves. */
+const FAILED_CALL = /^Failed to load resource: /;
+/** Its page was left. */
+const CANCELLED = 'net::ERR_ABORTED';
+
+/**
+ * What a page throws or tells the console is a fault, and every failed call but those that a test causes
+ * on purpose. A call is judged by what holds when it begins, however late it ends: in the next test, say.
+ */
 export function watchFaults(
   page: Page,
   faults: string[],
-  isCaused: (call: FailedCall) => boolean = () => false,
+  judge: () => IsCaused = () => () => false,
 ): void {
+  const begun = new WeakMap<Request, IsCaused>();
+  const failed = (request: Request, status: number | null): void => {
+    const path = new URL(request.url()).pathname;
+    const isCaused = begun.get(request)?.({ status, path }) === true;
+    if (!isCaused) faults.push(`${request.method()} ${path}: ${status ?? 'no answer'}`);
+  };
+  page.on('request', (request) => begun.set(request, judge()));
+  page.on('response', (response) => {
+    if (response.status() >= 400) failed(response.request(), response.status());
+  });
+  page.on('requestfailed', (request) => {
+    if (request.failure()?.errorText !== CANCELLED) failed(request, null);
+  });
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() !== 'error') return;
-    const failed = FAILED_CALL.exec(message.text());
-    const { url } = message.location();
-    const path = URL.canParse(url) ? new URL(url).pathname : url;
-    const status = failed?.[1] === undefined ? null : Number(failed[1]);
-    if (failed === null || !isCaused({ status, path })) faults.push(`${message.text()} ${path}`);
+    const text = message.text();
+    if (message.type() === 'error' && !FAILED_CALL.test(text)) faults.push(text);
   });
 }

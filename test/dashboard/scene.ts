@@ -22,9 +22,11 @@ export class Scene {
     this.browser = await openBrowser(executablePath);
     this.page = await this.browser.newPage({ viewport: { width: 1280, height: 900 } });
     this.page.setDefaultTimeout(PATIENCE_MS);
-    watchFaults(this.page, this.faults, (call) =>
-      this.caused.some(({ status, path }) => status === call.status && call.path.startsWith(path)),
-    );
+    watchFaults(this.page, this.faults, () => {
+      const { caused } = this;
+      return (call) =>
+        caused.some(({ status, path }) => status === call.status && call.path.startsWith(path));
+    });
   }
 
   async close(): Promise<void> {
@@ -34,7 +36,7 @@ export class Scene {
 
   /**
    * Calls this test makes fail: with the status, or (null) without an answer. Those of paths that begin
-   * so are no faults until the next test begins; every other failed call is.
+   * so, and that begin before the next test does, are no faults; every other failed call is.
    */
   causes(status: number | null, path: string): void {
     this.caused.push({ status, path });
@@ -50,11 +52,6 @@ export class Scene {
 
   goto(path: string): Promise<unknown> {
     return this.page.goto(this.broker.url + path);
-  }
-
-  /** What its calls still tell the console comes now or never, and not in the next test. */
-  async leave(): Promise<void> {
-    await this.page.goto('about:blank');
   }
 
   heading(name: string): Locator {

@@ -76,7 +76,6 @@ function suite(scene: Scene): void {
     const figures = await page.locator('.tile dd').allTextContents();
     expect(figures.filter((text) => /\d/.test(text))).toEqual([]);
     for (const route of held) await route.abort();
-    await scene.leave();
   });
 
   it.each(PAGES)('%s says that it could not load, and why', async (path, empty) => {
@@ -92,7 +91,6 @@ function suite(scene: Scene): void {
     await page.unroute('**/api/v1/**');
     await page.evaluate(TRY_AGAIN);
     await page.getByText('Could not load').first().waitFor({ state: 'detached' });
-    await scene.leave();
   });
 
   it.each(PAGES)('%s is reached with the Tab key, control by control', async (path, empty) => {
