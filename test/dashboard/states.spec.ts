@@ -85,6 +85,8 @@ function suite(scene: Scene): void {
     await scene.goto(path);
     await page.getByText('Could not load').first().waitFor();
     await page.getByText('a storm').first().waitFor();
+    // Every card has heard it: one that fails after the second try would wait for the next tick.
+    await page.waitForLoadState('networkidle');
     const figures = await page.locator('.tile dd').allTextContents();
     expect(figures.filter((text) => /\d/.test(text))).toEqual([]);
     if (path !== '/system') expect(await page.getByText(empty).count()).toBe(0);
