@@ -93,16 +93,16 @@ function suite(scene: Scene): void {
     await scene.goto('/dlq?queue=dead');
     await button('d2').click();
     await button('Copy as Markdown').click();
-    await page.getByText('Copied as Markdown').waitFor();
+    // At once: it goes by itself after four seconds. The drawer does not cover it.
+    const toast = page.locator('.toast', { hasText: 'Copied as Markdown' });
+    await toast.getByRole('button', { name: 'Dismiss' }).click();
     expect(await copied()).toContain('broken');
     await button('Copy').first().click();
     await page.getByText('Copied', { exact: true }).waitFor();
     expect(JSON.parse(String(await copied()))).toEqual({ n: 1 });
     await dialog().getByRole('button', { name: 'Delete' }).click();
     await dialog().last().getByRole('button', { name: 'Delete' }).click();
-    // At once: it goes by itself after four seconds.
-    const toast = page.locator('.toast', { hasText: 'Deleted' });
-    await toast.getByRole('button', { name: 'Dismiss' }).click();
+    await page.getByText('Deleted', { exact: true }).waitFor();
     await button('d2').waitFor({ state: 'detached' });
     expect(await lettersLeft()).toEqual(['d3']);
   });

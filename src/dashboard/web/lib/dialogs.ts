@@ -11,6 +11,9 @@ export interface Toast {
 export const toasts = ref<Toast[]>([]);
 let ids = 0;
 
+/** The topmost last: what stands outside of it is covered, and cannot be used. */
+export const openDialogs = shallowRef<readonly HTMLDialogElement[]>([]);
+
 export function toast(text: string, kind: Toast['kind'] = 'done'): void {
   const id = (ids += 1);
   toasts.value = [...toasts.value.slice(-3), { id, kind, text }];
