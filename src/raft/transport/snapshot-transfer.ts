@@ -77,15 +77,16 @@ export async function receiveSnapshot(
   response: ServerResponse,
   handlers: Pick<PeerHandlers, 'snapshot'>,
 ): Promise<void> {
-  const opened = await openSnapshotFrames(request as AsyncIterable<Uint8Array>);
-  if (opened === null) {
-    request.destroy();
-    return;
-  }
   try {
+    const opened = await openSnapshotFrames(request as AsyncIterable<Uint8Array>);
+    if (opened === null) {
+      request.destroy();
+      return;
+    }
     const verdict = await handlers.snapshot(opened.offer, opened.bytes);
     answer(response, 200, JSON.stringify({ verdict }), { connection: 'close' });
   } catch {
+    // Broken off, in the header or behind it, or not to be staged here: the sender hears nothing.
     request.destroy();
   }
 }
