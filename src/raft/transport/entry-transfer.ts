@@ -40,6 +40,9 @@ export async function* fetchEntries(
   const headers = { ...ownHeaders(context), 'content-length': Buffer.byteLength(body) };
   const request = openRequest({ host, port, method: 'POST', path: ENTRIES_PATH, headers }, context);
   request.setTimeout(SILENT_MS, () => request.destroy(new Error('it is silent')));
+  const failures: Error[] = [];
+  // It fails as a whole also in the middle of the answer, and later, when nobody waits for it.
+  request.on('error', (error) => failures.push(error));
   const who = `node ${address.nodeId} (${host}:${port})`;
   try {
     request.end(body);
@@ -47,10 +50,9 @@ export async function* fetchEntries(
     if (response.statusCode !== 200) throw new Error(await refusalOf(response));
     yield* readFrames(response);
   } catch (error) {
-    throw new Error(`${who}: ${error instanceof Error ? error.message : String(error)}`);
+    const cause = failures[0] ?? error;
+    throw new Error(`${who}: ${cause instanceof Error ? cause.message : String(cause)}`);
   } finally {
-    // Its late errors have nobody to tell.
-    request.on('error', () => undefined);
     request.destroy();
   }
 }
