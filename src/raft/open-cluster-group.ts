@@ -100,13 +100,13 @@ async function firstOf(options: ClusterGroupOptions, files: GroupFiles): Promise
 }
 
 function backupOf(
-  { directory, nodeId: id }: ClusterGroupOptions,
+  { directory, nodeId: id, log = silentLog }: ClusterGroupOptions,
   { machine, rows, wal, clusterId, ids, pins }: GroupFiles,
   group: ClusterGroup,
 ): Promise<BackupStream> {
   const source = { machine, rows, wal, pins, clusterId, localRange: ids.journalRange };
   const { config } = group.cluster.members();
-  return startBackup({ directory, self: nodeId(id) }, source, config);
+  return startBackup({ directory, self: nodeId(id), log }, source, config);
 }
 
 function skipNamed(

@@ -61,12 +61,12 @@ async function refuseMember(directory: string, files: GroupFiles): Promise<void>
 }
 
 function backupOf(
-  { directory, nodeId: id }: LocalGroupOptions,
+  { directory, nodeId: id, log = silentLog }: LocalGroupOptions,
   { machine, rows, wal, clusterId, ids, pins }: GroupFiles,
 ): Promise<BackupStream> {
   const self = nodeId(id);
   const source = { machine, rows, wal, pins, clusterId, localRange: ids.journalRange };
-  return startBackup({ directory, self }, source, { ...EMPTY_CONFIG, voters: [self] });
+  return startBackup({ directory, self, log }, source, { ...EMPTY_CONFIG, voters: [self] });
 }
 
 function buildGroup(options: LocalGroupOptions, files: GroupFiles): LocalGroup {

@@ -1,11 +1,12 @@
 /** A backup of a group that serves, restored for a single node and for a cluster of one. */
-import { mkdtemp, rm, truncate } from 'node:fs/promises';
+import fs, { mkdtemp, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pushCommand } from '../../../test/support/group-commands.js';
 import { QUICK } from '../../../test/support/cluster-harness.js';
 import { MemoryNetwork } from '../../../test/support/memory-network.js';
 import { nodeId } from '../../common/ids.js';
+import { silentLog } from '../group-files.js';
 import { openClusterGroup } from '../open-cluster-group.js';
 import { openLocalGroup } from '../open-local-group.js';
 import type { Group } from '../group/group.js';
@@ -67,6 +68,19 @@ it('gives a single node the state of its moment', async () => {
     });
     await opened.close();
   }
+});
+
+it('is over also when its files cannot be removed: nobody waits for that', async () => {
+  const warned: string[] = [];
+  const log = { ...silentLog, warn: (event: string) => void warned.push(event) };
+  const place = { directory: join(root, 'source'), nodeId: 1, diskGate: null };
+  const opened = await openLocalGroup({ ...place, log });
+  const backup = await opened.backup();
+  const failing = jest.spyOn(fs, 'rm').mockRejectedValueOnce(new Error('EIO'));
+  await backup.release();
+  failing.mockRestore();
+  expect(warned).toContain('files of a backup not removed');
+  await opened.close();
 });
 
 it('makes a cluster of one in a new generation', async () => {

@@ -5,16 +5,17 @@ import { SnapshotFiles, writeFiles } from './snapshot-files.js';
 import type { ConfigState } from '../core/index.js';
 import { term, type NodeId } from '../../common/ids.js';
 import { openSnapshotFrames, snapshotFrames } from '../transport/index.js';
+import type { GroupLog } from '../group/ports.js';
 import type { ExportSource } from './export.js';
 
 export interface BackupStream {
   bytes(): AsyncIterable<Uint8Array>;
-  /** Gives the disk back; call it when the stream has ended, however. */
+  /** Gives the disk back; call it when the stream has ended, however. Never rejects. */
   release(): Promise<void>;
 }
 
 export async function startBackup(
-  place: { readonly directory: string; readonly self: NodeId },
+  place: { readonly directory: string; readonly self: NodeId; readonly log: GroupLog },
   source: ExportSource,
   config: ConfigState,
 ): Promise<BackupStream> {
@@ -29,7 +30,11 @@ export async function startBackup(
   };
   return {
     bytes: () => snapshotFrames({ offer, bytes: () => exported.bytes() }),
-    release: () => exported.release(),
+    release: () =>
+      exported.release().catch((error: unknown) => {
+        // The next start removes it.
+        place.log.warn('files of a backup not removed', { error: String(error) });
+      }),
   };
 }
 
