@@ -42,13 +42,17 @@ export class WalLog implements WalPort {
   async append(entries: readonly LogEntry[]): Promise<void> {
     const startMs = performance.now();
     await this.wal.append({ entries: entries.map(walEntry) });
+    this.wrote(entries, performance.now() - startMs);
+  }
+
+  wrote(entries: readonly LogEntry[], tookMs: number): void {
     const nowMs = performance.now();
     let bytes = 0;
     for (const entry of entries) {
       bytes += entry.sizeBytes;
       this.commandsWritten += entry.commandCount;
     }
-    this.writeMicros.observe((nowMs - startMs) * 1000, nowMs);
+    this.writeMicros.observe(tookMs * 1000, nowMs);
     this.writeEntries.observe(entries.length, nowMs);
     this.writeBytes.observe(bytes, nowMs);
   }

@@ -39,6 +39,24 @@ describe('three nodes', () => {
     expect(await scene.metric(leader, opened)).toBeGreaterThanOrEqual(2);
   });
 
+  it('every node counts and times its own writes of the log', async () => {
+    const families = [
+      ...['queen_raft_log_fsync_seconds_count', 'queen_raft_log_fsync_seconds_sum'],
+      ...['queen_raft_group_entries_sum', 'queen_raft_group_bytes_sum'],
+      ...['queen_batches_fired_total', 'queen_batch_items_fired_total'],
+    ];
+    const read = (): Promise<number[]> =>
+      Promise.all(
+        scene.cluster.ids.flatMap((id) => families.map((name) => scene.metric(id, name))),
+      );
+    const before = await read();
+    expect((await new Calls(scene.cluster).push(1, 'written', 'm')).status).toBe(201);
+    await scene.cluster.until(
+      async () => (await read()).every((value, i) => value > (before[i] ?? Infinity)),
+      { withinMs: 60_000, what: 'the writes of all nodes to be counted' },
+    );
+  });
+
   it('relays are counted, and what is lost with a node', async () => {
     for (const partition of PARTITIONS) await scene.push(1, 'lost', partition, [partition]);
     expect(await scene.metric(1, 'queen_ephemeral_forwarded_total')).toBeGreaterThan(0);

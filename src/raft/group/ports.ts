@@ -32,6 +32,8 @@ export interface WalPort {
   readonly term: Term;
   /** Makes the entries durable (one sync); in order; one call at a time. */
   append(entries: readonly LogEntry[]): Promise<void>;
+  /** Entries were written and synced past this port, in so many ms: they count too. Absent in doubles. */
+  wrote?(entries: readonly LogEntry[], tookMs: number): void;
   /** Starts a new term and votes for this node; durable when it resolves. */
   startTerm(term: Term, self: NodeId): Promise<void>;
   /** Entries from `from` on, at least one unless the log ends there, at most about `maxBytes`. */

@@ -26,6 +26,7 @@ import { DurableLog } from './durable-log.js';
 import { EntryPacker } from './entry-packer.js';
 import { membersAtStart } from './first-start.js';
 import { HandOff } from './hand-off.js';
+import { toLogEntry } from './log-entries.js';
 import { LeaderWait } from './leader-wait.js';
 import { LeaveRecord } from './leave-record.js';
 import { LogPurge } from './log-purge.js';
@@ -331,7 +332,10 @@ export class ClusterWiring {
   private buildLoop(): RaftLoop {
     const { parts, stable, host } = this;
     const { timing } = parts;
-    const durable = new DurableLog(parts.wal, stable);
+    const durable = new DurableLog(parts.wal, stable, {
+      nowMs: this.nowMs,
+      wrote: (entries, tookMs) => parts.walPort.wrote?.(entries.map(toLogEntry), tookMs),
+    });
     return new RaftLoop(
       {
         id: parts.nodeId,

@@ -10,6 +10,12 @@ import type { Wal } from '../../wal/index.js';
 import { isEmptyEntry } from './log-entries.js';
 import type { StableLog } from './stable-log.js';
 
+/** Told of every write with entries. */
+export interface WriteWatch {
+  nowMs(): number;
+  wrote(entries: readonly Entry[], tookMs: number): void;
+}
+
 export class DurableLog {
   private commit = 0;
   /** Last entry handed to the log, durable or under way. */
@@ -18,6 +24,7 @@ export class DurableLog {
   constructor(
     private readonly wal: Pick<Wal, 'append' | 'setCommit' | 'lastIndex'>,
     private readonly stable: Pick<StableLog, 'stored'>,
+    private readonly watch: WriteWatch,
   ) {
     this.given = wal.lastIndex;
   }
@@ -25,6 +32,7 @@ export class DurableLog {
   /** Resolves when entries and hard state are on disk. */
   async append(entries: readonly Entry[], hardState: HardState | undefined): Promise<void> {
     const last = entries[entries.length - 1];
+    const startMs = this.watch.nowMs();
     const written = this.wal.append({
       entries: entries.map(toWalEntry),
       ...(hardState === undefined ? {} : { hardState }),
@@ -32,6 +40,7 @@ export class DurableLog {
     if (last !== undefined) this.given = last.index;
     this.note();
     await written;
+    if (last !== undefined) this.watch.wrote(entries, this.watch.nowMs() - startMs);
     this.stable.stored(entries);
   }
 

@@ -148,9 +148,11 @@ describe('raft loop', () => {
 });
 
 describe('durable log', () => {
-  it('tells the log only commits of entries it was given, the rest when they are written', async () => {
+  it('tells the log only commits of entries it was given, the rest when they are written, and how long that took', async () => {
     const commits: number[] = [];
     const finish: (() => void)[] = [];
+    const writes: unknown[] = [];
+    let nowMs = 100;
     const durable = new DurableLog(
       {
         lastIndex: logIndex(3),
@@ -158,6 +160,7 @@ describe('durable log', () => {
         setCommit: (commit) => commits.push(commit),
       },
       { stored: () => undefined },
+      { nowMs: () => nowMs, wrote: (...told) => writes.push(told) },
     );
     durable.commitMoved(logIndex(5));
     expect(commits).toEqual([3]);
@@ -167,8 +170,14 @@ describe('durable log', () => {
     void written.then(() => (done = true));
     await settle();
     expect(done).toBe(false);
+    expect(writes).toEqual([]);
+    nowMs = 107;
     finish.shift()?.();
     await written;
+    const noEntries = durable.append([], undefined);
+    finish.shift()?.();
+    await noEntries;
+    expect(writes).toEqual([[[entry(4, 1), entry(5, 1)], 7]]);
   });
 });
 
