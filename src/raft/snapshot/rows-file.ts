@@ -6,6 +6,7 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
+import { SteadySync } from './steady-sync.js';
 
 const BLOCK_BYTES = 256 * 1024;
 const FRAME_BYTES = 8;
@@ -24,6 +25,8 @@ export class RowsWriter {
   private pendingBytes = 0;
   sizeBytes = 0;
   count = 0;
+
+  private readonly sync = new SteadySync();
 
   constructor(private readonly file: FileHandle) {}
 
@@ -56,6 +59,7 @@ export class RowsWriter {
       at += bytesWritten;
     }
     this.sizeBytes += bytes.length;
+    await this.sync.wrote(this.file, bytes.length);
   }
 }
 

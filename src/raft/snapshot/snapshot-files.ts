@@ -21,6 +21,7 @@ import type { DocumentKind } from '../wal/index.js';
 import { DESCRIPTOR_FILE, encodeDescriptor, ROWS_FILE, SEGMENTS_DIRECTORY } from './descriptor.js';
 import type { SnapshotDescriptor } from './descriptor.js';
 import { exportSnapshot, writeSynced, type ExportSource } from './export.js';
+import { SteadySync } from './steady-sync.js';
 
 export const SNAPSHOTS_DIRECTORY = 'snapshots';
 export const PENDING_FILE = 'snapshot.pending';
@@ -126,27 +127,7 @@ export async function writeFiles(
   }
   await mkdir(join(directory, SEGMENTS_DIRECTORY), { recursive: true });
   const pieces = bytes[Symbol.asyncIterator]();
-  let rest: Uint8Array = new Uint8Array(0);
-  for (const { path, sizeBytes } of files) {
-    const file = await open(join(directory, path), 'w');
-    try {
-      let left = sizeBytes;
-      while (left > 0) {
-        if (rest.length === 0) {
-          const next = await pieces.next();
-          if (next.done === true) throw new Error('the snapshot ends early');
-          rest = next.value;
-        }
-        const part = rest.subarray(0, left);
-        const { bytesWritten } = await file.write(part);
-        rest = rest.subarray(bytesWritten);
-        left -= bytesWritten;
-      }
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-  }
+  const rest = await writePieces(directory, files, pieces);
   // What follows the last byte is the check of them all: it throws when they are not those sent.
   const end = await pieces.next();
   if (end.done !== true || rest.length > 0)
@@ -154,6 +135,41 @@ export async function writeFiles(
   for (const name of [join(directory, SEGMENTS_DIRECTORY), directory, dirname(directory)]) {
     await syncDirectory(name);
   }
+}
+
+/** All synced when it resolves, with what the last piece holds beyond the files. */
+async function writePieces(
+  directory: string,
+  files: readonly SnapshotFile[],
+  pieces: AsyncIterator<Uint8Array>,
+): Promise<Uint8Array> {
+  const sync = new SteadySync();
+  let rest: Uint8Array = new Uint8Array(0);
+  try {
+    for (const { path, sizeBytes } of files) {
+      const file = await open(join(directory, path), 'w');
+      try {
+        let left = sizeBytes;
+        while (left > 0) {
+          if (rest.length === 0) {
+            const next = await pieces.next();
+            if (next.done === true) throw new Error('the snapshot ends early');
+            rest = next.value;
+          }
+          const { bytesWritten } = await file.write(rest.subarray(0, left));
+          rest = rest.subarray(bytesWritten);
+          left -= bytesWritten;
+          await sync.wrote(file, bytesWritten);
+        }
+      } finally {
+        sync.end(file);
+      }
+    }
+    await sync.sync();
+  } finally {
+    await sync.close();
+  }
+  return rest;
 }
 
 /** Nothing but the names a snapshot has: a path from another machine never leads elsewhere. */
