@@ -271,7 +271,8 @@ export class ClusterProcesses {
     const ends = running.map((node) => node.ended());
     for (const node of running) node.killNow();
     await Promise.all(ends);
-    for (const node of nodes) node.start();
+    // One that ended with 75 before its kill starts by itself.
+    for (const node of nodes) if (!node.isRunning) node.start();
   }
 
   /** Resolves when the node can serve. */
