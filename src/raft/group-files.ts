@@ -19,6 +19,7 @@ import { readFigures, type GroupFigures } from './group-figures.js';
 import { openRepaired, type RepairPeers } from './log-repair.js';
 import { settleLostStore } from './lost-store.js';
 import { createMachineParts } from './machine-parts.js';
+import { refuseHalfRestored } from './own-directory.js';
 import { CheckpointStore, MachineRows } from './row-ports.js';
 import { SegmentSealer } from './segment-sealer.js';
 import { WalLog } from './wal-port.js';
@@ -100,6 +101,7 @@ export const silentLog: GroupLog = {
 
 export async function openGroupFiles(options: GroupFilesOptions, undo: Undo): Promise<GroupFiles> {
   const { directory } = options;
+  await refuseHalfRestored(directory);
   const log = options.log ?? silentLog;
   const stages = new StageFigures(options.slowCommandMs);
   const { wal, directoryId, clusterId } = await openWal(options, stages, undo);

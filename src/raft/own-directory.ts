@@ -19,6 +19,9 @@ const OWN: ReadonlySet<string> = new Set([
   ...['analytics', 'cluster'],
 ]);
 
+/** There from before the first byte of a restore until it is whole. */
+export const RESTORING_FILE = 'restore.unfinished';
+
 /** A fresh volume is not quite empty: `lost+found`, `.snapshot` and the like. */
 export function isOfVolume(name: string): boolean {
   return name === 'lost+found' || name.startsWith('.');
@@ -27,6 +30,7 @@ export function isOfVolume(name: string): boolean {
 /** Makes the directory when it is absent. Throws when a node must not start on it. */
 export async function claimDirectory(directory: string): Promise<void> {
   await makeDirectory(directory);
+  await refuseHalfRestored(directory);
   const foreign = await foreignNames(directory);
   if (foreign.length === 0) return;
   // Another process may be making it: its identity came after the list of names.
@@ -44,6 +48,15 @@ export async function claimDirectory(directory: string): Promise<void> {
         ? `if it is the data of a node, it has lost that file: put back all of it from one copy, or ` +
           'in a cluster replace the node (remove the member, empty the directory, let it join again)'
         : 'nothing here was made by a node. Name an empty directory, or one of its own below it'),
+  );
+}
+
+/** Also asked under the lock. A start would take it for a new directory, and serve an empty broker. */
+export async function refuseHalfRestored(directory: string): Promise<void> {
+  if (!(await isThere(join(directory, RESTORING_FILE)))) return;
+  throw new Error(
+    `QUEEN_RAFT_DIR=${directory} was only partly restored (it holds ${RESTORING_FILE}): empty it and ` +
+      'run queen restore again',
   );
 }
 

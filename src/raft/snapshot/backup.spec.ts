@@ -1,5 +1,5 @@
 /** A backup of a group that serves, restored for a single node and for a cluster of one. */
-import fs, { mkdtemp, rm, truncate } from 'node:fs/promises';
+import fs, { mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pushCommand } from '../../../test/support/group-commands.js';
@@ -9,6 +9,7 @@ import { nodeId } from '../../common/ids.js';
 import { silentLog } from '../group-files.js';
 import { openClusterGroup } from '../open-cluster-group.js';
 import { openLocalGroup } from '../open-local-group.js';
+import { claimDirectory } from '../own-directory.js';
 import type { Group } from '../group/group.js';
 import { writeBackup } from './backup.js';
 import { restoreSnapshot } from './restore.js';
@@ -111,4 +112,23 @@ it('refuses a directory in use, and a backup that is not whole', async () => {
   await expect(restore(join(root, 'source'))).rejects.toThrow('is not empty');
   await truncate(join(from, 'rows'), 100);
   await expect(restore(join(root, 'other'))).rejects.toThrow('has 100 bytes instead of');
+});
+
+it('is not started from when it ended half way: that would be an empty broker', async () => {
+  const from = await makeBackup();
+  const rows = join(from, 'rows');
+  const whole = await readFile(rows);
+  await writeFile(rows, new Uint8Array(whole.length));
+  const directory = join(root, 'half');
+  const restore = (): Promise<unknown> =>
+    restoreSnapshot({ from, directory, nodeId: 4, clusterId: 'local', member: null });
+  await expect(restore()).rejects.toThrow();
+  await writeFile(rows, whole);
+  const refusal = 'was only partly restored';
+  await expect(claimDirectory(directory)).rejects.toThrow(refusal);
+  await expect(openLocalGroup({ directory, nodeId: 4, diskGate: null })).rejects.toThrow(refusal);
+  await expect(restore()).rejects.toThrow(refusal);
+  await rm(directory, { recursive: true });
+  await restore();
+  await claimDirectory(directory);
 });

@@ -10,7 +10,7 @@ import { namesIn } from '../../storage/index.js';
 import type { MemberAddress } from '../group/cluster/members.js';
 import { GROUPS, groupClusterId, groupDirectory, recordGroupCount } from '../group-directories.js';
 import { groupAddress, groupIds } from '../group-options.js';
-import { isOfVolume } from '../own-directory.js';
+import { isOfVolume, refuseHalfRestored } from '../own-directory.js';
 import { DESCRIPTOR_FILE } from './descriptor.js';
 import { readBackup, restoreSnapshot, type RestoreOptions } from './restore.js';
 
@@ -51,6 +51,7 @@ export async function groupsOf(from: string): Promise<number> {
 }
 
 async function refuseUsed(directory: string): Promise<void> {
+  await refuseHalfRestored(directory);
   const names = await namesIn(directory);
   const present = names.find((name) => !isOfVolume(name));
   if (present === undefined) return;

@@ -1,18 +1,20 @@
 /**
  * Makes a data directory from a backup: the state of its moment, consumer positions included, owned by
  * one node alone and in a new recovery generation, so that nodes with the former data are refused.
- * The directory must not hold anything yet; an attempt that was killed is refused, not continued.
+ * The directory must not hold anything yet. A file says until the end that it is unfinished: an attempt
+ * that was killed is neither continued nor started from.
  */
-import { stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { logIndex, nodeId } from '../../common/ids.js';
 import { membersKey } from '../../machine/tables/keyspaces.js';
 import { makeDirectory, namesIn, syncDirectory } from '../../storage/index.js';
-import { lockDirectory } from '../directory-lock.js';
+import { lockDirectory, type DirectoryLock } from '../directory-lock.js';
 import { encodeMembers, firstMembers, type MemberAddress } from '../group/cluster/members.js';
-import { isOfVolume } from '../own-directory.js';
+import { isOfVolume, refuseHalfRestored, RESTORING_FILE } from '../own-directory.js';
 import { markDirectoryReady, NodeFilePort, openIdentity, readWholeFile } from '../wal/index.js';
 import { decodeDescriptor, DESCRIPTOR_FILE, type SnapshotDescriptor } from './descriptor.js';
+import { writeSynced } from './export.js';
 import { buildLog, buildStore } from './install.js';
 import { filesOf } from './snapshot-files.js';
 
@@ -32,12 +34,13 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<Snapshot
   const { from, directory, clusterId } = options;
   const descriptor = await readBackup(from);
   await makeDirectory(directory);
+  await refuseHalfRestored(directory);
   const names = await namesIn(directory);
   const present = names.filter((name) => name !== options.besides && !isOfVolume(name));
   if (present.length > 0) {
     throw new Error(`${directory} is not empty (${present[0]}…): restore into an empty directory`);
   }
-  const lock = await lockDirectory(directory);
+  const lock = await lockUnfinished(directory);
   try {
     const files = new NodeFilePort();
     await files.fsyncDir(dirname(directory));
@@ -49,10 +52,26 @@ export async function restoreSnapshot(options: RestoreOptions): Promise<Snapshot
     await buildLog(directory, from, { identity, descriptor, old: null, generation });
     await syncDirectory(directory);
     await markDirectoryReady(files, directory, identity);
+    await rm(join(directory, RESTORING_FILE));
+    await syncDirectory(directory);
   } finally {
     await lock.release();
   }
   return descriptor;
+}
+
+/** The mark comes first: also the lock is something that a start does not mind. */
+async function lockUnfinished(directory: string): Promise<DirectoryLock> {
+  const mark = join(directory, RESTORING_FILE);
+  await writeSynced(mark, new Uint8Array(0));
+  await syncDirectory(directory);
+  try {
+    return await lockDirectory(directory);
+  } catch (error) {
+    // A node began here in the same moment; nothing of this attempt is in its way.
+    await rm(mark, { force: true });
+    throw error;
+  }
 }
 
 /** The descriptor of a complete backup. */
