@@ -1,6 +1,8 @@
 /** The single voter end to end: real log format, store, machine; the log lies on a simulated disk. */
 import { GroupHarness } from '../../../test/support/group-harness.js';
 import { asPush, hashOf, pushCommand } from '../../../test/support/group-commands.js';
+import { WalDamageError } from '../wal/index.js';
+import type { PopRequest } from './group.js';
 import type { LocalGroup } from './local-group.js';
 import { CommandKind } from '../../machine/commands/index.js';
 import { registerCommand } from '../../../test/support/group-commands.js';
@@ -197,6 +199,22 @@ describe('LocalGroup', () => {
     await view.close();
     expect(rows).toHaveLength(1);
     expect(view.appliedIndex).toBeLessThan(h.group.status().applied);
+  });
+
+  it('answers parked pops when the log meets damage, and grants nothing more', async () => {
+    const parked: ((error: Error) => void)[] = [];
+    h.group.attachDispatcher({
+      start: () => undefined,
+      stop: () => {
+        for (const refuse of parked.splice(0)) refuse(new Error('sent away'));
+      },
+      pop: () => new Promise((_, reject) => parked.push(reject)),
+    });
+    const pop = h.group.pop({} as PopRequest, h.soon());
+    const ended = expect(pop).rejects.toThrow('sent away');
+    h.group.damaged(new WalDamageError({ file: 'f', byteOffset: 1, reason: 'bad', cure: 'c' }));
+    expect(parked).toEqual([]);
+    await ended;
   });
 
   it('tells events after the entry and survives a listener that throws', async () => {

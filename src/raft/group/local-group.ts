@@ -115,6 +115,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
         applied: (entry) => this.afterApply(entry),
         applyFailed: (entry, error) => this.applyFailed(entry, error),
         isGranting: () => this.intake.waitingProposals > 0,
+        ending: () => this.releasePops(),
         failed: (error) => this.poison(localFailure(error, this.state.appliedIndex)),
       },
     );
@@ -163,7 +164,7 @@ export class LocalGroup implements Group, OutcomeSink, DispatcherHost {
     this.coordinators.add(coordinator);
   }
 
-  /** Before the HTTP port closes: parked pops are told to retry, no new ones are taken. */
+  /** Before the HTTP port closes, and when the log met damage: parked pops are told to retry, no new ones are taken. */
   releasePops(): void {
     this.dispatcher?.stop();
     this.dispatcher = null;

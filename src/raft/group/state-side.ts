@@ -58,6 +58,8 @@ export interface StateSideHooks {
   applyFailed(entry: LogEntry, error: unknown): void;
   /** Claims are on their way to the log. */
   isGranting(): boolean;
+  /** The log met damage: from now on nobody may be granted anything, until `failed` stops the group. */
+  ending?(error: unknown): void;
   /** Store, log or stored bytes are damaged or cannot be written. */
   failed(error: unknown): void;
 }
@@ -139,7 +141,9 @@ export class StateSide {
 
   /** Bytes of the log are damaged: the group stops when its last pops are answered or handed back. */
   logDamaged(error: unknown): void {
+    if (this.returns.isEnding) return;
     this.returns.end(() => this.hooks.failed(error));
+    this.hooks.ending?.(error);
   }
 
   view(): Promise<GroupView> {

@@ -145,6 +145,26 @@ describe('cluster group', () => {
     expect(existsSync(`${cluster.directory}/n2/${REPAIR_FILE}`)).toBe(true);
   });
 
+  it('grants nothing more once the log met damage: what is claimed then goes back', async () => {
+    const leader = await cluster.leader();
+    const group = cluster.group(leader);
+    await push(cluster, leader, 'a');
+    await group.submit(registerCommand('q', 'g'), cluster.soon());
+    await group.submit(registerCommand('empty', 'g'), cluster.soon());
+    const parked = group.pop(popRequest('empty', 'g', true), cluster.soon());
+    const claiming = group.pop(popRequest('q', 'g'), cluster.soon());
+    // The claim is on its way to the log when this turn ends.
+    await Promise.resolve();
+    await Promise.resolve();
+    group.damaged(new WalDamageError({ file: 'f', byteOffset: 1, reason: 'bad', cure: 'c' }));
+    expect(existsSync(`${cluster.directory}/n${leader}/${REPAIR_FILE}`)).toBe(true);
+    await expect(parked).rejects.toMatchObject({ code: 'retry' });
+    await expect(claiming).rejects.toMatchObject({ code: 'retry' });
+    const [other] = cluster.running.filter((id) => id !== leader);
+    const answer = await cluster.group(other ?? 0).pop(popRequest('q', 'g', true), cluster.soon());
+    expect(answer.grant?.ranges).toMatchObject([{ firstOffset: 0, deliveryAttempt: 1 }]);
+  });
+
   it('does not serve reads on a leader cut off from the others', async () => {
     const leader = await cluster.leader();
     cluster.isolate(leader);

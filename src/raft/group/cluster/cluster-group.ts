@@ -14,15 +14,8 @@ import type { Tables } from '../../../machine/tables/tables.js';
 import type { Entry, SoftState } from '../../core/index.js';
 import * as failures from '../apply-failure.js';
 import type { CallOptions, ClusterSide, Group, GroupStatus } from '../group.js';
-import type { GroupView, IdSpan, MembersView } from '../group.js';
-import type {
-  PayloadCipher,
-  PopAnswer,
-  PopRequest,
-  PreparedCommand,
-  RecordPlace,
-} from '../group.js';
-import type { StoredMessage } from '../group.js';
+import type { GroupView, IdSpan, MembersView, PayloadCipher, PopAnswer } from '../group.js';
+import type { PopRequest, PreparedCommand, RecordPlace, StoredMessage } from '../group.js';
 import { CoordinatorSet } from '../coordinator-set.js';
 import { growthRefusal } from '../growth.js';
 import type { ResolvedIds } from '../id-resolver.js';
@@ -359,6 +352,13 @@ export class ClusterGroup implements Group, ClusterHost, DispatcherHost {
     this.notes.applyFailed(failure);
     this.parts.log.error(failures.failureLine(failure, this.parts.id), { ...failure });
     this.poison(failure);
+  }
+
+  logDamaged(error: unknown): void {
+    this.notes.damaged(error);
+    this.own.pops.sendAway();
+    this.dispatcher?.stop();
+    this.dispatcher = null;
   }
 
   stateFailed(error: unknown): void {

@@ -69,6 +69,8 @@ export interface ClusterHost extends OutcomeSink {
   committed(entries: readonly Entry[]): void;
   applied(entry: LogEntry): void;
   applyFailed(entry: LogEntry, error: unknown): void;
+  /** Grants nothing more, what is on its way is handed back; the note outlives a kill meanwhile. */
+  logDamaged(error: unknown): void;
   stateFailed(error: unknown): void;
   logFailed(error: unknown): void;
   diverged(index: LogIndex): void;
@@ -228,6 +230,7 @@ export class ClusterWiring {
         applied: (entry) => host.applied(entry),
         applyFailed: (entry, error) => host.applyFailed(entry, error),
         isGranting: () => this.intake.waitingProposals > 0,
+        ending: (error) => host.logDamaged(error),
         failed: (error) => host.stateFailed(error),
       },
     );

@@ -29,6 +29,7 @@ function grantFor(ticket: PopTicket): GrantOutcome {
 function scene(autopilot: PopRequest['autopilot']) {
   const asked: ForwardedPop[] = [];
   const back: GrantOutcome[] = [];
+  const cancelled: PopTicket[] = [];
   let nowMs = 0;
   const wheel = new DeadlineWheel(() => nowMs);
   const router = new PopRouter({
@@ -40,7 +41,7 @@ function scene(autopilot: PopRequest['autopilot']) {
     dispatcher: () => null,
     isQuorumFresh: () => true,
     forward: (_to, pop) => asked.push(pop) > 0,
-    cancel: () => undefined,
+    cancel: (_to, ticket) => cancelled.push(ticket),
     handBack: (grant) => back.push(grant),
   });
   const client = new AbortController();
@@ -58,7 +59,7 @@ function scene(autopilot: PopRequest['autopilot']) {
   const words = (): void => router.reply(LEADER, ticket, { kind: 'answer', answer: WORDS });
   const pass = (ms: number): void => void (nowMs += ms);
   wheels.push(wheel);
-  return { router, ticket, back, client, settled, words, pass };
+  return { router, ticket, back, cancelled, client, settled, words, pass };
 }
 
 describe('a grant', () => {
@@ -93,12 +94,22 @@ describe('a grant', () => {
     ],
     ['the end of the group', ({ router }) => router.failAll(() => new Error('over'))],
     ['a stop', ({ router }) => router.answerAllEmpty()],
+    ['damage of the log', ({ router }) => router.sendAway()],
   ])('is handed out all the same after %s', async (_name, happens) => {
     const at = scene(wish);
     at.router.granted(grantFor(at.ticket));
     happens(at);
     expect(await at.settled()).toMatchObject([{ grant: { ticket: at.ticket }, autopilot: null }]);
     expect([at.router.size, at.back]).toEqual([0, []]);
+  });
+
+  it('goes back after its pop was sent away, and the leader need not look for more', async () => {
+    const at = scene(null);
+    at.router.sendAway();
+    expect(await at.settled()).toMatchObject([{ code: 'retry' }]);
+    expect(at.cancelled).toEqual([at.ticket]);
+    at.router.granted(grantFor(at.ticket));
+    expect(at.back).toHaveLength(1);
   });
 
   it('goes back when its client leaves meanwhile, and so does a second one', async () => {

@@ -179,6 +179,15 @@ export class PopRouter {
     for (const pop of [...this.parked.values()]) pop.succeed(EMPTY);
   }
 
+  /** No pop waits here or at a leader any more; a grant that comes for one all the same goes back. */
+  sendAway(): void {
+    this.deliverHeld();
+    for (const pop of [...this.parked.values()]) {
+      this.cancelRemote(pop);
+      pop.fail(new QueenError('retry'));
+    }
+  }
+
   failAll(error: () => Error): void {
     this.deliverHeld();
     for (const pop of [...this.parked.values()]) pop.fail(error());
