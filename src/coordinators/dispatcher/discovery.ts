@@ -38,7 +38,7 @@ export async function discover(pop: WaitingPop, port: DiscoveryPort): Promise<vo
       if (pop.settled || (grant !== null && collector.isFull(grant))) break;
     }
   } catch (error) {
-    pop.fail(error instanceof Error ? error : new Error(String(error)));
+    pop.fail(errorOf(error));
   }
   if (grant === null) pop.answer(false);
   else if (pop.settled || pop.claimBeforeMs <= port.options.monotonicMs()) {
@@ -59,9 +59,18 @@ async function collect(
 ): Promise<ProposedGrant | null> {
   const grant = from.collector.collectInto(pop, from.started);
   if (from.lane.lookups.size === 0) return grant;
-  await port.build(from.lane);
+  try {
+    await port.build(from.lane);
+  } catch (error) {
+    // What was gathered until then is given back.
+    pop.fail(errorOf(error));
+  }
   if (pop.settled) return grant;
   return new ClaimCollector(from.lane, port.context(), port.options).collectInto(pop, grant);
+}
+
+function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }
 
 function matching(port: DiscoveryPort, request: PopRequest): QueueRow[] {

@@ -63,9 +63,9 @@ export class LookupRunner {
     while (lane.lookups.size > 0) {
       this.request(lane);
       await this.running;
+      const failure = this.failures.get(lane);
+      if (failure !== undefined) throw failure;
     }
-    const failure = this.failures.get(lane);
-    if (failure !== undefined) throw failure;
   }
 
   private async run(): Promise<void> {
@@ -104,8 +104,8 @@ export class LookupRunner {
     if (lane.lookups.size > 0) this.pending.add(lane);
   }
 
+  /** The lookups stay: their slots are in no other list, and the next pop of the lane asks again. */
   private fail(lane: ConsumerLane, error: Error): void {
-    lane.lookups.clear();
     this.failures.set(lane, error);
     this.events.failed(lane, error);
   }

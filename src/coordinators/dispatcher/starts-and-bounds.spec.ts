@@ -155,11 +155,12 @@ describe('start of a group', () => {
     ];
     await host.settle(20);
     expect(pops.map(({ error }) => error?.message)).toEqual(['disk', 'disk']);
+    // They are asked for again by the next pop, without anything happening to their partitions.
     host.viewError = null;
     const next = host.pop({ wait: false });
-    host.push('a');
     await host.settle(20);
     expect(next.error).toBeNull();
+    expect(rangesOf(host, next)).toEqual(['a 2-3']);
   });
 });
 
@@ -181,6 +182,33 @@ describe('byte bound of one answer', () => {
       if (pop.grant !== null) host.ackAll(pop);
     }
     expect(seen).toEqual(['p 0-1', 'p 2-3', 'p 4-4', 'p 5-5', 'p 6-8']);
+    host.dispatcher.stop();
+  });
+
+  it('gives back what a discovery pop gathered when the rest can not be measured', async () => {
+    const host = new FakeHost({ maxPopBytes: 2_000 });
+    host.register();
+    host.configure({ namespace: 'n' });
+    for (const partition of ['a', 'b', 'c']) {
+      const records = partition === 'b' ? ['s'] : Array.from({ length: 5 }, (_, n) => `${n}${big}`);
+      const ids = records.map((text) => `${partition}${text}`);
+      host.apply(host.machine.pushBytes(ids, { partition }));
+    }
+    const request = { scope: 'discovery', queue: '', namespace: 'n', wait: false } as const;
+    host.viewError = new Error('disk');
+    const failed = host.pop({ ...request, maxPartitions: 9 });
+    await host.settle(20);
+    expect(failed.error?.message).toBe('disk');
+    expect(host.claims).toHaveLength(0);
+    host.viewError = null;
+    const seen: string[] = [];
+    for (let n = 0; n < 9; n += 1) {
+      const pop = host.pop({ ...request, maxPartitions: 9 });
+      await host.settle(20);
+      seen.push(...rangesOf(host, pop));
+      if (pop.grant !== null) host.ackAll(pop);
+    }
+    expect(seen.map((range) => range[0])).toEqual(expect.arrayContaining(['a', 'b', 'c']));
     host.dispatcher.stop();
   });
 
