@@ -95,9 +95,9 @@ async function repairWhenReachable(options: LogRepairOptions): Promise<void> {
   }
 }
 
-/** Damage that a member might still mend; what no member can mend says so by another reason. */
+/** Damage that a member might still mend. */
 function isUnreached(error: unknown): boolean {
-  return error instanceof WalDamageError && error.reason.includes('; not repaired: ');
+  return error instanceof WalDamageError && error.maybeLater;
 }
 
 /** Examines every record and rebuilds what is damaged; the directory must not be in use. */

@@ -9,6 +9,8 @@ export interface WalDamage {
   readonly byteOffset: number;
   readonly reason: string;
   readonly cure: string;
+  /** A member that could not be asked, or could not tell, may mend it later. */
+  readonly maybeLater?: boolean;
 }
 
 /** The cure when bytes that were promised are gone: only another copy of the data has them. */
@@ -29,6 +31,7 @@ export class WalDamageError extends Error implements WalDamage {
   readonly byteOffset: number;
   readonly reason: string;
   readonly cure: string;
+  readonly maybeLater: boolean;
 
   constructor(damage: WalDamage) {
     super(
@@ -40,6 +43,7 @@ export class WalDamageError extends Error implements WalDamage {
     this.byteOffset = damage.byteOffset;
     this.reason = damage.reason;
     this.cure = damage.cure;
+    this.maybeLater = damage.maybeLater ?? false;
   }
 }
 

@@ -72,8 +72,11 @@ export async function repairWal(options: RepairOptions): Promise<RepairReport> {
   return repair.run();
 }
 
+/** What is said here stays true however often it is asked. */
+class FinalVerdict extends Error {}
+
 const NOBODY: EntrySource = async function* (indexes) {
-  if (indexes.length > 0) throw new Error('there is no other member to ask');
+  if (indexes.length > 0) throw new FinalVerdict('there is no other member to ask');
 };
 
 class Repair {
@@ -107,18 +110,20 @@ class Repair {
       why: damage.reason,
     });
     const reasons: string[] = [];
+    let maybeLater = false;
     for (const source of sources.length === 0 ? [NOBODY] : sources) {
       try {
         await this.rebuildFrom(source, examined, damage);
         return;
       } catch (error) {
         if (error instanceof WalDamageError) throw error;
+        maybeLater ||= !(error instanceof FinalVerdict);
         reasons.push(error instanceof Error ? error.message : String(error));
       }
     }
     const { file, byteOffset, reason, cure } = damage;
     const why = `${reason}; not repaired: ${reasons.join('; ')}`;
-    throw new WalDamageError({ file, byteOffset, cure, reason: why });
+    throw new WalDamageError({ file, byteOffset, cure, reason: why, maybeLater });
   }
 
   private async rebuildFrom(
@@ -163,7 +168,7 @@ class Repair {
   private async install(next: SegmentRow, hasHoles: boolean): Promise<void> {
     const retires = hasHoles && next.state === 'sealed';
     if (retires && next.last > this.options.durableIndex) {
-      throw new Error(
+      throw new FinalVerdict(
         `the member let go of entries up to ${next.last}, this node needs all after ` +
           `${this.options.durableIndex}: only a replaced node gets on from here`,
       );

@@ -179,6 +179,10 @@ describe('a member that let go of entries', () => {
     const before = refused.paths();
     const refusing = repair(refused, [member(told)], last - 1);
     await expect(refusing).rejects.toThrow('let go of entries');
+    // Asked again it says the same; a member that is silent may yet have all of them.
+    await expect(refusing).rejects.toMatchObject({ maybeLater: false });
+    const waiting = repair(refused, [silent, member(told)], last - 1);
+    await expect(waiting).rejects.toMatchObject({ maybeLater: true });
     // The line of the boot names file and cure.
     await expect(refusing).rejects.toThrow(path);
     await expect(refusing).rejects.toThrow('empty its data directory and add it again');
