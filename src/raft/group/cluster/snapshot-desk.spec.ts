@@ -7,8 +7,15 @@ const OFFER = {
   ...{ clusterVersion: 1, files: [] },
 };
 
-function deskOf(commit: () => Promise<void>): { desk: SnapshotDesk; steps: string[] } {
+interface Scene {
+  readonly desk: SnapshotDesk;
+  readonly steps: string[];
+  readonly warned: unknown[];
+}
+
+function deskOf(commit: () => Promise<void>, stage?: () => Promise<never>): Scene {
   const steps: string[] = [];
+  const warned: unknown[] = [];
   const staged = {
     ...{ index: OFFER.index, term: OFFER.term, discard: () => Promise.resolve() },
     commit: () => {
@@ -18,8 +25,12 @@ function deskOf(commit: () => Promise<void>): { desk: SnapshotDesk; steps: strin
   };
   const port = {
     ...{ self: nodeId(2), kinds: 9, nowMs: () => 0 },
-    snapshots: { stage: () => Promise.resolve(staged) },
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    snapshots: { stage: stage ?? (() => Promise.resolve(staged)) },
+    log: {
+      info: () => undefined,
+      warn: (event: string, fields: unknown) => warned.push([event, fields]),
+      error: () => undefined,
+    },
     loop: () => ({ term: term(3), status: () => ({ commit: logIndex(10) }) }),
     termAt: () => undefined,
     leader: () => nodeId(1),
@@ -30,7 +41,7 @@ function deskOf(commit: () => Promise<void>): { desk: SnapshotDesk; steps: strin
     },
     restart: () => steps.push('restart'),
   };
-  return { desk: new SnapshotDesk(port as unknown as SnapshotDeskPort), steps };
+  return { desk: new SnapshotDesk(port as unknown as SnapshotDeskPort), steps, warned };
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
@@ -47,4 +58,13 @@ it('restarts without the snapshot when it could not be marked', async () => {
   const { desk, steps } = deskOf(() => Promise.reject(new Error('no space left on device')));
   await expect(desk.take(OFFER, nothing())).rejects.toThrow('no space left');
   expect(steps).toEqual(['halt', 'commit', 'restart']);
+});
+
+it('tells why a snapshot could not be received, and serves on', async () => {
+  const full = (): Promise<never> => Promise.reject(new Error('no space left on device'));
+  const { desk, steps, warned } = deskOf(() => Promise.resolve(), full);
+  await expect(desk.take(OFFER, nothing())).rejects.toThrow('no space left');
+  expect(steps).toEqual([]);
+  const fields = { index: 100, from: 1, error: 'Error: no space left on device' };
+  expect(warned).toEqual([['raft: a snapshot could not be received', fields]]);
 });

@@ -132,7 +132,7 @@ export class SnapshotDesk {
     const { port } = this;
     const { index, from } = offer;
     port.log.info('raft: receiving a snapshot', { from, index, files: offer.files.length });
-    const staged: StagedSnapshot = await port.snapshots.stage(offer, bytes);
+    const staged = await this.stage(offer, bytes);
     // Entries may have come another way in the meantime.
     if (this.isCovered(staged) || !port.takesPart()) {
       await staged.discard();
@@ -152,6 +152,21 @@ export class SnapshotDesk {
       port.restart();
     }
     return 'staged';
+  }
+
+  /** The sender hears nothing of a failure, and tries again and again. */
+  private async stage(
+    offer: SnapshotOffer,
+    bytes: AsyncIterable<Uint8Array>,
+  ): Promise<StagedSnapshot> {
+    const { snapshots, log } = this.port;
+    try {
+      return await snapshots.stage(offer, bytes);
+    } catch (error) {
+      const { index, from } = offer;
+      log.warn('raft: a snapshot could not be received', { index, from, error: String(error) });
+      throw error;
+    }
   }
 
   private helps(meta: SnapshotMeta, peer: NodeId): boolean {
