@@ -14,7 +14,8 @@ const root = join(__dirname, '..');
 const IDS = [1, 2, 3];
 const POLL_MS = 500;
 const REPEAT_MS = 1000;
-const STOP_MS = 30_000;
+/** A node ends by itself within 56 s (src/lifecycle/stop-serving.ts). */
+const STOP_MS = 60_000;
 /** A node has received a snapshot and is to be started again to load it. */
 const EXIT_RELOAD = 75;
 const EXIT_USAGE = 2;

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/index.js';
+import { STOP_BOUNDS } from '../../src/lifecycle/stop-serving.js';
 
 const ROOT = join(__dirname, '..', '..');
 
@@ -91,5 +92,11 @@ describe('README of three nodes', () => {
       const { status, stderr } = cluster(...wrong);
       expect([status, stderr.includes('usage: npm run cluster')]).toEqual([2, true]);
     }
+  });
+
+  it('gives a node that stops the time it may take', () => {
+    const text = readFileSync(join(ROOT, 'bin', 'cluster.cjs'), 'utf8');
+    const [, given = ''] = /^const STOP_MS = ([\d_]+);$/m.exec(text) ?? [];
+    expect(Number(given.replace(/_/g, ''))).toBeGreaterThan(STOP_BOUNDS.endMs);
   });
 });
