@@ -1,5 +1,6 @@
 /** Two runs into one place: the one that begins does not undo the one that is about to end. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBackupTarget } from './backup-target.js';
@@ -39,4 +40,24 @@ it('refuses a second run until what the first has written stands in its place', 
   await first.finish();
   expect(refusal).toContain('another "queen backup" writes');
   expect([readdirSync(root), readdirSync(to)]).toEqual([['to'], ['rows']]);
+});
+
+it('refuses a second run between the two renames of the first', async () => {
+  const to = join(root, 'to');
+  const first = await openBackupTarget(to);
+  mkdirSync(first.growing);
+  writeFileSync(join(first.growing, 'rows'), 'new');
+  mkdirSync(to);
+  writeFileSync(join(to, 'rows'), 'old');
+  const rename = fs.rename.bind(fs);
+  let refusal = 'none';
+  const between = jest.spyOn(fs, 'rename').mockImplementationOnce(async (from, into) => {
+    await rename(from, into);
+    refusal = await openBackupTarget(to).then(() => 'none', String);
+  });
+  await first.finish();
+  between.mockRestore();
+  expect(refusal).toContain('another "queen backup" writes');
+  expect(readdirSync(root)).toEqual(['to']);
+  expect(readFileSync(join(to, 'rows'), 'utf8')).toBe('new');
 });

@@ -36,10 +36,7 @@ export interface BackupTarget {
 export async function openBackupTarget(to: string): Promise<BackupTarget> {
   const target = (await isThere(to)) ? await realpath(to) : resolve(to);
   const [partial, replaced] = [`${target}.partial`, `${target}.replaced`];
-  await putBack(target, replaced);
   await refuseOther(target);
-  // What is left in the target now is a whole backup, or nothing.
-  await rm(replaced, { recursive: true, force: true });
   await makeDirectory(dirname(target));
   await refuseMount(target);
   await refuseInside(dirname(target));
@@ -48,7 +45,18 @@ export async function openBackupTarget(to: string): Promise<BackupTarget> {
   await refuseForeign(growing, BACKUP_NAMES, 'is the place where the backup grows');
   await makeDirectory(partial);
   const lock = await lockOf(partial);
-  await rm(growing, { recursive: true, force: true });
+  try {
+    // Under the lock: another run would be between its two renames.
+    await putBack(target, replaced);
+    await refuseOther(target);
+    await refuseIncomplete(target);
+    // What is left in the target now is a whole backup, or nothing.
+    await rm(replaced, { recursive: true, force: true });
+    await rm(growing, { recursive: true, force: true });
+  } catch (error) {
+    await leave(lock, partial);
+    throw error;
+  }
   return {
     growing,
     finish: async () => {
@@ -98,6 +106,10 @@ async function refuseOther(target: string): Promise<void> {
   if (names.length === 0) return;
   if (isDataDirectory(names)) throw refusal(target, 'is the data directory of a node');
   await refuseForeign(target, BACKUP_NAMES, 'is not empty');
+}
+
+async function refuseIncomplete(target: string): Promise<void> {
+  if ((await namesIn(target)).length === 0) return;
   try {
     for (const id of groupIds(await groupsOf(target))) {
       await readBackup(groupDirectory(target, groupId(id)));
