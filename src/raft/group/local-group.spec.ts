@@ -4,6 +4,8 @@ import { asPush, hashOf, pushCommand } from '../../../test/support/group-command
 import { WalDamageError } from '../wal/index.js';
 import type { PopRequest } from './group.js';
 import type { LocalGroup } from './local-group.js';
+import type { Clock } from '../../common/clock.js';
+import { systemClock } from '../../config/index.js';
 import { CommandKind } from '../../machine/commands/index.js';
 import { registerCommand } from '../../../test/support/group-commands.js';
 
@@ -29,9 +31,15 @@ async function payloads(group: LocalGroup, partition: number, first: number, las
 
 describe('LocalGroup', () => {
   let h: GroupHarness;
+  let aheadMs: number;
 
   beforeEach(async () => {
-    h = await GroupHarness.create();
+    aheadMs = 0;
+    const clock: Clock = {
+      nowMs: () => systemClock.nowMs(),
+      monotonicMicros: () => systemClock.monotonicMicros() + aheadMs * 1000,
+    };
+    h = await GroupHarness.create({ clock });
   });
 
   afterEach(async () => {
@@ -93,12 +101,14 @@ describe('LocalGroup', () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     h.disk!.slowness = () => held;
-    // Late enough that the call is in the log by then, also on a busy machine.
-    const shortly = h.soon(500);
+    const { lastLog } = h.group.status();
     const one = (id: string) => pushCommand('q', 'p', [{ transactionId: id, payload: 'x' }]);
-    const gone = h.group.submit(one('a'), shortly);
-    const kept = h.group.submit(one('b'), h.soon());
+    const gone = h.group.submit(one('a'), h.soon(60_000));
+    const kept = h.group.submit(one('b'), h.soon(3_600_000));
     try {
+      // However long the machine stands still, the deadline does not come before the write.
+      while (h.group.status().lastLog === lastLog) await new Promise(setImmediate);
+      aheadMs = 120_000;
       await expect(gone).rejects.toMatchObject({ code: 'timeout' });
     } finally {
       h.disk!.slowness = undefined;
