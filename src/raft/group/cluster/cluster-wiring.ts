@@ -229,7 +229,7 @@ export class ClusterWiring {
         nowMicros: () => host.nowMicros(),
         applied: (entry) => host.applied(entry),
         applyFailed: (entry, error) => host.applyFailed(entry, error),
-        isGranting: () => this.intake.waitingProposals > 0,
+        isGranting: () => this.intake.waitingProposals > 0 || this.pops.isRecalling,
         ending: (error) => host.logDamaged(error),
         failed: (error) => host.stateFailed(error),
       },

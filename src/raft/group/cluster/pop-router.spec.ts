@@ -108,8 +108,11 @@ describe('a grant', () => {
     at.router.sendAway();
     expect(await at.settled()).toMatchObject([{ code: 'retry' }]);
     expect(at.cancelled).toEqual([at.ticket]);
+    expect(at.router.isRecalling).toBe(true);
     at.router.granted(grantFor(at.ticket));
     expect(at.back).toHaveLength(1);
+    at.pass(250);
+    expect(at.router.isRecalling).toBe(false);
   });
 
   it('goes back when its client leaves meanwhile, and so does a second one', async () => {

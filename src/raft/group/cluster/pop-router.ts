@@ -19,6 +19,8 @@ const NOWHERE = 0;
 const REFUSED_RETRY_MS = 100;
 /** The leader's words about a grant that is here already: what the autopilot chose. Longer is too long. */
 const WORDS_MS = 100;
+/** A claim may be on its way for a pop that is called back from another leader; so long it is waited for. */
+const RECALL_MS = 200;
 /** Sessions of this boot whose grants are still looked at. */
 const MAX_SESSIONS = 16;
 
@@ -103,8 +105,14 @@ export class PopRouter {
   private readonly holding = new Set<ParkedPop>();
   private readonly sessions = new Set<number>();
   private nextSequence = 1;
+  private recallingUntilMs = -Infinity;
 
   constructor(private readonly port: PopRouterPort) {}
+
+  /** Grants may still come for pops that `sendAway` called back. */
+  get isRecalling(): boolean {
+    return this.port.nowMs() < this.recallingUntilMs;
+  }
 
   get size(): number {
     return this.parked.size;
@@ -183,6 +191,8 @@ export class PopRouter {
   sendAway(): void {
     this.deliverHeld();
     for (const pop of [...this.parked.values()]) {
+      const isAway = pop.at !== NOWHERE && pop.at !== this.port.self;
+      if (isAway) this.recallingUntilMs = this.port.nowMs() + RECALL_MS;
       this.cancelRemote(pop);
       pop.fail(new QueenError('retry'));
     }
