@@ -1,6 +1,7 @@
-/** Planted bugs follow the sources: each finds its place exactly once, else its run plants nothing. */
+/** Planted bugs and kills follow the sources: each finds its place exactly once, else its run plants nothing. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { KILL_PATCHES } from '../cluster/operations/kill-points.js';
 import { COLLECTOR_MUTANTS } from './collector-mutants.js';
 import { CORE_MUTANTS } from './core-mutants.js';
 import { GROUP_MUTANTS } from './group-mutants.js';
@@ -18,4 +19,12 @@ it.each([
   });
   expect(lost.map(({ name }) => name)).toEqual([]);
   expect(mutants.length).toBeGreaterThan(10);
+});
+
+it('the steps of a snapshot at which a process kills itself', () => {
+  const lost = KILL_PATCHES.filter(({ file, find }) => {
+    const text = readFileSync(join(ROOT, 'src', file), 'utf8');
+    return text.split(find).length !== 2;
+  });
+  expect(lost).toEqual([]);
 });

@@ -44,7 +44,7 @@ const DESK = 'raft/group/cluster/snapshot-desk.ts';
 const FILES = 'raft/snapshot/snapshot-files.ts';
 const INSTALL = '    ...{ directory, identity, ready: wasReady, log: log ?? silentLog },';
 
-const PATCHES: readonly SourcePatch[] = [
+export const KILL_PATCHES: readonly SourcePatch[] = [
   before(EXPORT, 'export-rows', '  await source.wal.roll();'),
   before(
     EXPORT,
@@ -56,11 +56,7 @@ const PATCHES: readonly SourcePatch[] = [
   before(FRAMES, 'send-digest', '  yield digest.digest();'),
   before(DESK, 'send-verdict', '    this.sending.delete(to);'),
   after(FILES, 'receive-piece', '        left -= bytesWritten;'),
-  after(
-    DESK,
-    'staged',
-    '    const staged: StagedSnapshot = await port.snapshots.stage(offer, bytes);',
-  ),
+  after(DESK, 'staged', '    const staged = await this.stage(offer, bytes);'),
   {
     file: DESK,
     find: '    await staged.commit();',
@@ -77,7 +73,7 @@ const PATCHES: readonly SourcePatch[] = [
 ];
 
 export function killingBuild(): Promise<PatchedBuild> {
-  return patchedBuild(PATCHES);
+  return patchedBuild(KILL_PATCHES);
 }
 
 function fileOf(cluster: ClusterProcesses, id: number): string {
