@@ -2,8 +2,8 @@
  * How far the JavaScript heap may grow between two major collections. V8 keeps a heap of this size
  * (about 50 MB live) within a fifth of what survived, which at half of the maximum push rate is one
  * mark-compact a second; its helper threads then take the second core from the log writer, and the
- * 99th percentile of a push was 40-50 ms. With the percentage below it is 7-8 ms once the heap has grown
- * (docs/evidence/heap.md).
+ * 99th percentile of a push was 40-50 ms. With the percentage below it was 7-8 ms in the same runs, once
+ * the heap had grown (docs/evidence/heap.md, with later runs in which something else held pushes up).
  */
 import { setFlagsFromString } from 'node:v8';
 
