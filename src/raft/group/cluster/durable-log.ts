@@ -40,8 +40,8 @@ export class DurableLog {
     if (last !== undefined) this.given = last.index;
     this.note();
     await written;
-    if (last !== undefined) this.watch.wrote(entries, this.watch.nowMs() - startMs);
     this.stable.stored(entries);
+    if (last !== undefined) this.watch.wrote(entries, this.watch.nowMs() - startMs);
   }
 
   /** Only the commit moved: it becomes durable with the next write. */
